@@ -1,0 +1,26 @@
+// Builds dist/: the program by tsc, and the code that runs inside the workflow sandbox as one file.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+if (process.argv.includes('--clean')) rmSync('dist', { recursive: true, force: true });
+
+const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
+  stdio: 'inherit',
+});
+
+await build({
+  entryPoints: ['src/worker/sandbox/main.ts'],
+  outfile: 'dist/worker/sandbox/bundle.cjs',
+  bundle: true,
+  format: 'cjs',
+  platform: 'neutral',
+  mainFields: ['module', 'main'],
+  target: 'node20',
+  logLevel: 'warning',
+});
+
+if (existsSync('dist/cli/main.js')) chmodSync('dist/cli/main.js', 0o755);
+process.exitCode = tsc.status ?? 1;

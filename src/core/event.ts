@@ -1,0 +1,253 @@
+/**
+ * The history vocabulary: Temporal's event types, numbers and attribute names.
+ *
+ * Owns what an event is in memory and on disk. Does not own how it looks on the wire (http/) nor which
+ * event may follow which (embedded/state.ts).
+ *
+ * 1. Events of a run are numbered densely from 1 and are never changed once committed.
+ * 2. Payloads inside an event are JSON texts (`Payload`); the engine stores and forwards them unread.
+ */
+import type { Failure } from './failure.js';
+import type { Payload } from './json.js';
+import type { RetryPolicy } from './retry.js';
+
+export const EVENT_TYPES = {
+  WORKFLOW_EXECUTION_STARTED: 1,
+  WORKFLOW_EXECUTION_COMPLETED: 2,
+  WORKFLOW_EXECUTION_FAILED: 3,
+  WORKFLOW_EXECUTION_TIMED_OUT: 4,
+  WORKFLOW_TASK_SCHEDULED: 5,
+  WORKFLOW_TASK_STARTED: 6,
+  WORKFLOW_TASK_COMPLETED: 7,
+  WORKFLOW_TASK_FAILED: 9,
+  ACTIVITY_TASK_SCHEDULED: 10,
+  ACTIVITY_TASK_STARTED: 11,
+  ACTIVITY_TASK_COMPLETED: 12,
+  ACTIVITY_TASK_FAILED: 13,
+  ACTIVITY_TASK_TIMED_OUT: 14,
+  ACTIVITY_TASK_CANCEL_REQUESTED: 15,
+  ACTIVITY_TASK_CANCELED: 16,
+  TIMER_STARTED: 17,
+  TIMER_FIRED: 18,
+  TIMER_CANCELED: 19,
+  WORKFLOW_EXECUTION_CANCEL_REQUESTED: 20,
+  WORKFLOW_EXECUTION_CANCELED: 21,
+  REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED: 22,
+  REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED: 23,
+  EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED: 24,
+  MARKER_RECORDED: 25,
+  WORKFLOW_EXECUTION_SIGNALED: 26,
+  WORKFLOW_EXECUTION_TERMINATED: 27,
+  WORKFLOW_EXECUTION_CONTINUED_AS_NEW: 28,
+  START_CHILD_WORKFLOW_EXECUTION_INITIATED: 29,
+  START_CHILD_WORKFLOW_EXECUTION_FAILED: 30,
+  CHILD_WORKFLOW_EXECUTION_STARTED: 31,
+  CHILD_WORKFLOW_EXECUTION_COMPLETED: 32,
+  CHILD_WORKFLOW_EXECUTION_FAILED: 33,
+  CHILD_WORKFLOW_EXECUTION_CANCELED: 34,
+  CHILD_WORKFLOW_EXECUTION_TIMED_OUT: 35,
+  CHILD_WORKFLOW_EXECUTION_TERMINATED: 36,
+  SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED: 37,
+  SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED: 38,
+  EXTERNAL_WORKFLOW_EXECUTION_SIGNALED: 39,
+  WORKFLOW_EXECUTION_UPDATE_ACCEPTED: 41,
+  WORKFLOW_EXECUTION_UPDATE_COMPLETED: 43,
+} as const;
+
+export type EventTypeName = keyof typeof EVENT_TYPES;
+
+export type ParentClosePolicy = 'ABANDON' | 'REQUEST_CANCEL' | 'TERMINATE';
+export type CancellationType = 'TRY_CANCEL' | 'WAIT_CANCELLATION_COMPLETED' | 'ABANDON';
+export type TimeoutType = 'START_TO_CLOSE' | 'SCHEDULE_TO_START' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';
+
+export interface Execution {
+  workflowId: string;
+  runId: string;
+}
+
+/** The options of a step as they stand in its scheduled event: durations resolved to milliseconds. */
+export interface StepSettings {
+  startToCloseTimeoutMs: number;
+  scheduleToCloseTimeoutMs?: number;
+  scheduleToStartTimeoutMs?: number;
+  heartbeatTimeoutMs?: number;
+  retry: RetryPolicy;
+}
+
+interface ActivityClosed {
+  scheduledEventId: number;
+  startedEventId: number;
+}
+
+interface ChildClosed {
+  initiatedEventId: number;
+  startedEventId: number;
+  workflowExecution: Execution;
+  workflowType: string;
+}
+
+/** Attributes by event type; names are Temporal's, ids are numbers here and decimal strings on the wire. */
+export interface EventAttributes {
+  WORKFLOW_EXECUTION_STARTED: {
+    workflowType: string;
+    workflowId: string;
+    catalog: string;
+    input: Payload[];
+    attempt: number;
+    firstExecutionRunId: string;
+    originalExecutionRunId: string;
+    continuedExecutionRunId?: string;
+    /** Why the previous run of the chain led to this one. */
+    initiator?: 'CONTINUE_AS_NEW' | 'RETRY';
+    continuedFailure?: Failure;
+    parent?: Execution & { initiatedEventId: number };
+    retry?: RetryPolicy;
+    executionTimeoutMs?: number;
+    /** Absolute end of the whole chain, so that it survives continue-as-new and retry. */
+    executionExpiresAt?: number;
+    /** The first turn waits this long: the backoff of a workflow retry. */
+    firstTurnBackoffMs?: number;
+  };
+  WORKFLOW_EXECUTION_COMPLETED: { result?: Payload };
+  WORKFLOW_EXECUTION_FAILED: { failure: Failure; newExecutionRunId?: string };
+  WORKFLOW_EXECUTION_TIMED_OUT: { newExecutionRunId?: string };
+  WORKFLOW_EXECUTION_CANCELED: { details?: Payload };
+  WORKFLOW_EXECUTION_TERMINATED: { reason: string; newExecutionRunId?: string };
+  WORKFLOW_EXECUTION_CONTINUED_AS_NEW: {
+    newExecutionRunId: string;
+    workflowType: string;
+    input: Payload[];
+  };
+  WORKFLOW_EXECUTION_CANCEL_REQUESTED: { cause: string };
+  WORKFLOW_EXECUTION_SIGNALED: { signalName: string; input: Payload[]; externalWorkflowExecution?: Execution };
+  WORKFLOW_EXECUTION_UPDATE_ACCEPTED: { updateId: string; updateName: string; input: Payload[] };
+  WORKFLOW_EXECUTION_UPDATE_COMPLETED: {
+    updateId: string;
+    acceptedEventId: number;
+    result?: Payload;
+    failure?: Failure;
+  };
+  WORKFLOW_TASK_SCHEDULED: { attempt: number };
+  WORKFLOW_TASK_STARTED: { scheduledEventId: number };
+  WORKFLOW_TASK_COMPLETED: { scheduledEventId: number; startedEventId: number };
+  WORKFLOW_TASK_FAILED: {
+    scheduledEventId: number;
+    startedEventId: number;
+    cause: 'NON_DETERMINISTIC_ERROR' | 'WORKFLOW_WORKER_UNHANDLED_FAILURE' | 'RESET_WORKFLOW';
+    failure: Failure;
+    baseRunId?: string;
+    newRunId?: string;
+  };
+  ACTIVITY_TASK_SCHEDULED: {
+    activityId: string;
+    /** `workflow#step`. */
+    activityType: string;
+    stepName: string;
+    input: Payload[];
+    settings: StepSettings;
+  };
+  ACTIVITY_TASK_STARTED: { scheduledEventId: number; attempt: number; lastFailure?: Failure };
+  ACTIVITY_TASK_COMPLETED: ActivityClosed & { result?: Payload };
+  ACTIVITY_TASK_FAILED: ActivityClosed & { failure: Failure; retryState: RetryState };
+  ACTIVITY_TASK_TIMED_OUT: ActivityClosed & { failure: Failure; retryState: RetryState };
+  ACTIVITY_TASK_CANCEL_REQUESTED: { scheduledEventId: number };
+  ACTIVITY_TASK_CANCELED: ActivityClosed & { latestCancelRequestedEventId: number; details?: Payload };
+  TIMER_STARTED: { timerId: string; startToFireTimeoutMs: number };
+  TIMER_FIRED: { timerId: string; startedEventId: number };
+  TIMER_CANCELED: { timerId: string; startedEventId: number };
+  MARKER_RECORDED: { markerName: string; details: { patchId: string; deprecated: boolean } };
+  START_CHILD_WORKFLOW_EXECUTION_INITIATED: {
+    /** The command's own number in the parent, so that replay can match it. */
+    childSeq: string;
+    workflowId: string;
+    workflowType: string;
+    catalog: string;
+    input: Payload[];
+    parentClosePolicy: ParentClosePolicy;
+  };
+  START_CHILD_WORKFLOW_EXECUTION_FAILED: {
+    initiatedEventId: number;
+    workflowId: string;
+    workflowType: string;
+    cause: 'WORKFLOW_ALREADY_EXISTS' | 'CANCELED';
+  };
+  CHILD_WORKFLOW_EXECUTION_STARTED: {
+    initiatedEventId: number;
+    workflowExecution: Execution;
+    workflowType: string;
+  };
+  CHILD_WORKFLOW_EXECUTION_COMPLETED: ChildClosed & { result?: Payload };
+  CHILD_WORKFLOW_EXECUTION_FAILED: ChildClosed & { failure: Failure };
+  CHILD_WORKFLOW_EXECUTION_CANCELED: ChildClosed;
+  CHILD_WORKFLOW_EXECUTION_TIMED_OUT: ChildClosed;
+  CHILD_WORKFLOW_EXECUTION_TERMINATED: ChildClosed;
+  SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED: {
+    /** The command's own number in the sender. */
+    signalSeq: string;
+    workflowId: string;
+    signalName: string;
+    input: Payload[];
+  };
+  SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED: {
+    initiatedEventId: number;
+    workflowId: string;
+    cause: ExternalFailureCause;
+  };
+  EXTERNAL_WORKFLOW_EXECUTION_SIGNALED: { initiatedEventId: number; workflowExecution: Execution };
+  REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED: {
+    /** The command's own number in the sender. */
+    cancelSeq: string;
+    workflowId: string;
+    /** Set when the target is this run's own child. */
+    childInitiatedEventId?: number;
+  };
+  REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED: {
+    initiatedEventId: number;
+    workflowId: string;
+    cause: ExternalFailureCause;
+  };
+  EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED: { initiatedEventId: number; workflowExecution: Execution };
+}
+
+export type ExternalFailureCause = 'EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND' | 'SIGNAL_COUNT_LIMIT_EXCEEDED';
+
+export type RetryState =
+  | 'MAXIMUM_ATTEMPTS_REACHED'
+  | 'NON_RETRYABLE_FAILURE'
+  | 'TIMEOUT'
+  | 'RETRY_POLICY_NOT_SET'
+  | 'CANCEL_REQUESTED';
+
+/** An event that has no number yet. */
+export type NewEvent = { [T in EventTypeName]: { type: T; attributes: EventAttributes[T] } }[EventTypeName];
+
+export type HistoryEvent = NewEvent & { id: number; at: number };
+
+export type EventOf<T extends EventTypeName> = Extract<HistoryEvent, { type: T }>;
+
+export const CLOSE_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
+  'WORKFLOW_EXECUTION_COMPLETED',
+  'WORKFLOW_EXECUTION_FAILED',
+  'WORKFLOW_EXECUTION_TIMED_OUT',
+  'WORKFLOW_EXECUTION_CANCELED',
+  'WORKFLOW_EXECUTION_TERMINATED',
+  'WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
+]);
+
+/** Events that record a command of a turn; in a history they follow WORKFLOW_TASK_COMPLETED in command order. */
+export const COMMAND_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
+  'ACTIVITY_TASK_SCHEDULED',
+  'ACTIVITY_TASK_CANCEL_REQUESTED',
+  'TIMER_STARTED',
+  'TIMER_CANCELED',
+  'MARKER_RECORDED',
+  'START_CHILD_WORKFLOW_EXECUTION_INITIATED',
+  'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED',
+  'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED',
+  'WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
+  'WORKFLOW_EXECUTION_UPDATE_COMPLETED',
+  'WORKFLOW_EXECUTION_COMPLETED',
+  'WORKFLOW_EXECUTION_FAILED',
+  'WORKFLOW_EXECUTION_CANCELED',
+  'WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
+]);

@@ -1,0 +1,131 @@
+/**
+ * What travels between the engine and a worker: the messages of the link, both ways. The engine produces and
+ * consumes these values; the link only packs them into frames.
+ *
+ * 1. A worker answers each turn it was given at most once, with `turnCompleted` or `turnFailed`; the engine ignores
+ *    an answer whose `turnId` is not the one under way for that run.
+ * 2. A worker answers each step attempt at most once; the engine refuses an answer for an attempt that is not the
+ *    current one, and says so to nobody: the outcome it has already recorded stands.
+ * 3. When the connection is lost both sides forget what was under way: the engine gives the turns to another worker
+ *    and treats the attempts as lost, the worker aborts its steps and drops its cache.
+ */
+import type { RegisteredWorkflow } from './catalog.js';
+import type { Command } from './command.js';
+import type { HistoryEvent } from './event.js';
+import type { Failure } from './failure.js';
+import type { Payload } from './json.js';
+import type { ResultFormat } from './run.js';
+
+export interface UpdateRequest {
+  updateId: string;
+  name: string;
+  input: Payload[];
+}
+
+export interface QueryRequest {
+  queryId: number;
+  name: string;
+  input: Payload[];
+}
+
+export type QueryAnswer =
+  | { queryId: number; kind: 'answered'; result?: Payload }
+  | { queryId: number; kind: 'failed'; failure: Failure }
+  | { queryId: number; kind: 'noHandler'; known: string[] };
+
+/**
+ * One turn of a run. The worker applies `events`, runs user code until nothing more can happen, and answers with the
+ * commands that came out.
+ */
+export interface TurnTask {
+  kind: 'turn';
+  turnId: number;
+  runId: string;
+  workflowId: string;
+  workflowType: string;
+  catalog: string;
+  /** What the clock of the workflow shows in this turn, epoch milliseconds. */
+  startedAt: number;
+  /** From the first event that the worker has not had yet (its number is `events[0].id`), or from event 1. */
+  events: HistoryEvent[];
+  /** Length of the history so far, and whether the author is told to continue as new. */
+  historyLength: number;
+  continueAsNewSuggested: boolean;
+  updates: UpdateRequest[];
+  queries: QueryRequest[];
+  /** Only queries: no user code advances and no command is expected. Also how closed runs are queried. */
+  readOnly: boolean;
+}
+
+export interface StepTask {
+  kind: 'step';
+  runId: string;
+  workflowId: string;
+  workflowType: string;
+  stepName: string;
+  scheduledEventId: number;
+  attempt: number;
+  input: Payload[];
+  /** Milliseconds that this attempt may take. */
+  timeoutMs: number;
+  heartbeatTimeoutMs?: number;
+  lastHeartbeat?: Payload;
+  /** Stable over the attempts of one step, different for every other step. */
+  idempotencyKey: string;
+}
+
+export interface StepAttempt {
+  runId: string;
+  scheduledEventId: number;
+  attempt: number;
+}
+
+export type StepStopReason = 'cancelled' | 'timedOut' | 'runClosed';
+
+export type ToWorker =
+  | TurnTask
+  | StepTask
+  /** The step's AbortSignal fires; its answer, if any, is awaited only when the reason is `cancelled`. */
+  | ({ kind: 'stopStep'; reason: StepStopReason } & StepAttempt)
+  /** The run is closed, or its last turn was not accepted: its cached state is of no use any more. */
+  | { kind: 'forget'; runId: string };
+
+export interface WorkerSlots {
+  turns: number;
+  steps: number;
+}
+
+export type FromWorker =
+  | {
+      kind: 'register';
+      catalog: string;
+      workflows: RegisteredWorkflow[];
+      slots: WorkerSlots;
+      resultFormat: ResultFormat;
+      identity: string;
+    }
+  | {
+      kind: 'turnCompleted';
+      turnId: number;
+      runId: string;
+      commands: Command[];
+      answers: QueryAnswer[];
+    }
+  /** The run is not in this worker's cache and the task did not start at event 1: the engine sends it whole. */
+  | { kind: 'turnMissed'; turnId: number; runId: string }
+  | {
+      kind: 'turnFailed';
+      turnId: number;
+      runId: string;
+      cause: 'NON_DETERMINISTIC_ERROR' | 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
+      failure: Failure;
+    }
+  | ({ kind: 'stepCompleted'; result?: Payload } & StepAttempt)
+  | ({ kind: 'stepFailed'; failure: Failure } & StepAttempt)
+  /** The step ended by its cancellation. */
+  | ({ kind: 'stepCancelled'; details?: Payload } & StepAttempt)
+  | ({ kind: 'stepHeartbeat'; details?: Payload } & StepAttempt)
+  /** Runs that left this worker's cache. */
+  | { kind: 'evicted'; runIds: string[] }
+  /** No more tasks, please: the worker ends once what it has is done. */
+  | { kind: 'draining' };

@@ -1,0 +1,174 @@
+/**
+ * The two ports.
+ *
+ * `Engine` is what the HTTP API needs; `TaskSource` is what a worker needs. The embedded engine implements both;
+ * Temporal feeds its own workers, so its adapter implements only `Engine`. Methods are intents, each one atomic
+ * transition: it happened as a whole and is on disk when the promise resolves, or it did not happen. All of them
+ * throw `PerdureError` for what the caller can act on, by the names given, and `EngineUnavailableError` when the
+ * engine cannot be reached or is shutting down.
+ */
+import type { Catalog } from './core/catalog.js';
+import type { HistoryEvent } from './core/event.js';
+import type { Failure } from './core/failure.js';
+import type { Payload } from './core/json.js';
+import type { ClosedStatus, ResultFormat, RunStatus } from './core/run.js';
+import type { FromWorker, ToWorker } from './core/task.js';
+
+export interface StartRequest {
+  workflowType: string;
+  catalog: string;
+  input: Payload[];
+  /** Generated when absent. */
+  workflowId?: string;
+  idempotency?: { key: string; /** Of the body the key stands for. */ fingerprint: string };
+}
+
+export interface RunRef {
+  workflowId: string;
+  runId: string;
+}
+
+/** A run by its id, or the latest run of a workflow id. */
+export interface RunSelector {
+  workflowId: string;
+  runId?: string;
+}
+
+export interface RunSummary extends RunRef {
+  workflowType: string;
+  catalog: string;
+  status: RunStatus;
+  startedAt: number;
+  completedAt: number | null;
+}
+
+export interface RunDescription extends RunSummary {
+  historyLength: number;
+  /** The input of this run, as it was given. */
+  input: Payload | undefined;
+  /** The first run of the chain that this run belongs to, over continue-as-new, retry and reset. */
+  firstRunId: string;
+  /** Why the run does not go on although it could: its last turn failed, most often since its code no longer fits its history. */
+  heldBack?: { reason: string; since: number };
+}
+
+export interface RunOutcome extends RunRef {
+  status: ClosedStatus;
+  /** What the chain was first started with. */
+  input: Payload | undefined;
+  output: Payload | undefined;
+  failure: Failure | undefined;
+  format: ResultFormat;
+}
+
+export interface HistoryPage {
+  runId: string;
+  events: HistoryEvent[];
+  /** Whether the run is closed and `events` reaches its last event. */
+  ended: boolean;
+}
+
+export interface RunFilter {
+  workflowType?: string;
+  catalog?: string;
+  status?: RunStatus;
+  workflowId?: string;
+  workflowIdPrefix?: string;
+  startedAfter?: number;
+  startedBefore?: number;
+}
+
+export interface RunPage {
+  runs: RunSummary[];
+  /** Opaque; null at the end. */
+  nextCursor: string | null;
+}
+
+export interface Engine {
+  /** Rejects, saying why, while calls cannot be served. */
+  ready(): Promise<void>;
+
+  /**
+   * The run's first event is on disk when this resolves. A repeat with the same idempotency key and fingerprint
+   * answers with the run it made, in whatever state that is.
+   * @throws WorkflowAlreadyExistsError the id belongs to a run that is open or still retained
+   * @throws IdempotencyConflictError the key stands for another body
+   */
+  start(request: StartRequest): Promise<RunRef>;
+
+  /** @throws WorkflowNotFoundError */
+  describe(selector: RunSelector): Promise<RunDescription>;
+
+  /**
+   * The outcome of the run; without a pinned run, of the last run of its chain (over continue-as-new and retry).
+   * Waits up to `waitMs` for it and resolves to undefined if it is still open then. `abort` ends the wait early.
+   * @throws WorkflowNotFoundError
+   */
+  outcome(selector: RunSelector, options?: { waitMs?: number; followChain?: boolean; abort?: AbortSignal }): Promise<RunOutcome | undefined>;
+
+  /**
+   * Up to `limit` events after event `afterEventId`, oldest first. With `waitMs`, a caller that has caught up with an
+   * open run waits that long for the next event.
+   * @throws WorkflowNotFoundError
+   */
+  history(
+    selector: RunSelector,
+    options: { afterEventId: number; limit: number; waitMs?: number; abort?: AbortSignal },
+  ): Promise<HistoryPage>;
+
+  /**
+   * On disk when this resolves, and delivered exactly once, in order.
+   * @throws WorkflowNotFoundError, WorkflowAlreadyClosedError
+   * @throws HandlerNotFoundError the definition declares its signals and not this one
+   * @throws TooManyRequestsError the run has received all the signals it may
+   */
+  signal(selector: RunSelector, name: string, input: Payload[]): Promise<RunRef>;
+
+  /**
+   * Sees every message accepted before it; changes nothing. Open and closed runs.
+   * @throws WorkflowNotFoundError, HandlerNotFoundError, QueryFailedError
+   */
+  query(selector: RunSelector, name: string, input: Payload[]): Promise<Payload | undefined>;
+
+  /**
+   * Resolves when the handler has returned. Accepted updates are in the history; refused ones leave no trace.
+   * @throws WorkflowNotFoundError, WorkflowAlreadyClosedError, HandlerNotFoundError
+   * @throws UpdateRejectedError by the validator
+   * @throws UpdateFailedError the handler threw, or the run closed before it returned
+   * @throws TooManyRequestsError too many updates under way or in all
+   */
+  update(selector: RunSelector, name: string, input: Payload[]): Promise<Payload | undefined>;
+
+  /** Asks the run to stop; its cleanup runs. A repeat while it is closing changes nothing. @throws WorkflowNotFoundError, WorkflowAlreadyClosedError */
+  cancel(selector: RunSelector): Promise<RunRef>;
+
+  /** Closes the run at once, in one commit with everything it had pending. @throws WorkflowNotFoundError, WorkflowAlreadyClosedError */
+  terminate(selector: RunSelector, reason: string): Promise<RunRef>;
+
+  /**
+   * Starts a new run that has the history up to the completion of the step, and terminates the run if it is open.
+   * The old history stays as it is. Signals after that point are delivered to the new run again.
+   * @throws WorkflowNotFoundError, StepNotFoundError, StepNotCompletedError
+   */
+  reset(selector: RunSelector, point: { stepName: string; occurrence?: number; reason?: string }): Promise<RunRef>;
+
+  /** Newest first. @throws ValidationError for a cursor that is not one of this engine's */
+  list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
+
+  /** Undefined when nobody ever registered it. */
+  catalog(name: string): Promise<Catalog | undefined>;
+
+  close(): Promise<void>;
+}
+
+/** One connected worker, as the engine sees it. */
+export interface WorkerSession {
+  receive(message: FromWorker): void;
+  /** The connection is gone; what was under way there is given to others. */
+  disconnected(): void;
+}
+
+export interface TaskSource {
+  /** `send` may be called at any time, many times in a row; the link packs what comes together into one frame. */
+  connect(send: (message: ToWorker) => void): WorkerSession;
+}
