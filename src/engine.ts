@@ -20,7 +20,7 @@ export interface StartRequest {
   input: Payload[];
   /** Generated when absent. */
   workflowId?: string;
-  idempotency?: { key: string; /** Of the body the key stands for. */ fingerprint: string };
+  idempotency?: { key: string /** Of the body the key stands for. */; fingerprint: string };
 }
 
 export interface RunRef {
@@ -104,7 +104,10 @@ export interface Engine {
    * Waits up to `waitMs` for it and resolves to undefined if it is still open then. `abort` ends the wait early.
    * @throws WorkflowNotFoundError
    */
-  outcome(selector: RunSelector, options?: { waitMs?: number; followChain?: boolean; abort?: AbortSignal }): Promise<RunOutcome | undefined>;
+  outcome(
+    selector: RunSelector,
+    options?: { waitMs?: number; followChain?: boolean; abort?: AbortSignal },
+  ): Promise<RunOutcome | undefined>;
 
   /**
    * Up to `limit` events after event `afterEventId`, oldest first. With `waitMs`, a caller that has caught up with an
@@ -150,7 +153,10 @@ export interface Engine {
    * The old history stays as it is. Signals after that point are delivered to the new run again.
    * @throws WorkflowNotFoundError, StepNotFoundError, StepNotCompletedError
    */
-  reset(selector: RunSelector, point: { stepName: string; occurrence?: number; reason?: string }): Promise<RunRef>;
+  reset(
+    selector: RunSelector,
+    point: { stepName: string; occurrence?: number; reason?: string },
+  ): Promise<RunRef>;
 
   /** Newest first. @throws ValidationError for a cursor that is not one of this engine's */
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;

@@ -100,7 +100,7 @@ export interface EventAttributes {
     /** Why the previous run of the chain led to this one. */
     initiator?: 'CONTINUE_AS_NEW' | 'RETRY';
     continuedFailure?: Failure;
-    parent?: Execution & { initiatedEventId: number };
+    parent?: Execution & { initiatedEventId: number; depth: number };
     retry?: RetryPolicy;
     executionTimeoutMs?: number;
     /** Absolute end of the whole chain, so that it survives continue-as-new and retry. */
@@ -119,7 +119,11 @@ export interface EventAttributes {
     input: Payload[];
   };
   WORKFLOW_EXECUTION_CANCEL_REQUESTED: { cause: string };
-  WORKFLOW_EXECUTION_SIGNALED: { signalName: string; input: Payload[]; externalWorkflowExecution?: Execution };
+  WORKFLOW_EXECUTION_SIGNALED: {
+    signalName: string;
+    input: Payload[];
+    externalWorkflowExecution?: Execution;
+  };
   WORKFLOW_EXECUTION_UPDATE_ACCEPTED: { updateId: string; updateName: string; input: Payload[] };
   WORKFLOW_EXECUTION_UPDATE_COMPLETED: {
     updateId: string;
@@ -128,7 +132,8 @@ export interface EventAttributes {
     failure?: Failure;
   };
   WORKFLOW_TASK_SCHEDULED: { attempt: number };
-  WORKFLOW_TASK_STARTED: { scheduledEventId: number };
+  /** `suggestContinueAsNew` is what the turn was told, so that a replay tells the workflow the same. */
+  WORKFLOW_TASK_STARTED: { scheduledEventId: number; suggestContinueAsNew?: boolean };
   WORKFLOW_TASK_COMPLETED: { scheduledEventId: number; startedEventId: number };
   WORKFLOW_TASK_FAILED: {
     scheduledEventId: number;
@@ -145,6 +150,8 @@ export interface EventAttributes {
     stepName: string;
     input: Payload[];
     settings: StepSettings;
+    /** The commit that holds this event also gave the first attempt to a worker. Not part of the wire's event. */
+    handedOut?: true;
   };
   ACTIVITY_TASK_STARTED: { scheduledEventId: number; attempt: number; lastFailure?: Failure };
   ACTIVITY_TASK_COMPLETED: ActivityClosed & { result?: Payload };

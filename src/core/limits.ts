@@ -46,3 +46,45 @@ export const DEFAULT_LIMITS: Limits = {
   retentionMs: 7 * 24 * 3_600_000,
   retentionBatch: 50,
 };
+
+/** The bounds of the HTTP door: what one caller may cost before it is known who calls or what for. */
+export interface HttpLimits {
+  /** One request body; the same as one payload, so that what is let in can be stored. */
+  bodyBytes: number;
+  /** Nesting of a body. JSON.stringify and structuredClone overflow the stack from some thousands on. */
+  bodyDepth: number;
+  /** Members and elements of a body, so that parsing it never holds up other calls for long. */
+  bodyValues: number;
+  /** Calls that wait for a run at a time, each a few kilobytes; the next one is told to come back (429). */
+  waitingCalls: number;
+  /** Open sockets; below the usual limit of file descriptors, so that the database can always open its files. */
+  connections: number;
+  /** Time for a whole request to arrive, so that slow senders cannot hold sockets. */
+  requestTimeoutMs: number;
+  /** Time for the headers alone. */
+  headersTimeoutMs: number;
+  /** Above the 60 s after which most load balancers give up an idle connection, so that they close it first. */
+  keepAliveTimeoutMs: number;
+  /** What calls under way get to end when the server closes; those that wait for a run are answered at once. */
+  closeGraceMs: number;
+}
+
+export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+  bodyBytes: 2 * 1024 * 1024,
+  bodyDepth: 100,
+  bodyValues: 250_000,
+  waitingCalls: 10_000,
+  connections: 16_000,
+  requestTimeoutMs: 30_000,
+  headersTimeoutMs: 10_000,
+  keepAliveTimeoutMs: 65_000,
+  closeGraceMs: 2_000,
+};
+
+/** Part of the wire contract, so the same everywhere: how long a synchronous run or a result may be waited for. */
+export const MAX_RUN_TIMEOUT_MS = 3_600_000;
+export const DEFAULT_RUN_TIMEOUT_MS = 30_000;
+export const MAX_RESULT_WAIT_MS = 60_000;
+
+/** Issues listed in one answer; a reader does not act on more. */
+export const MAX_ISSUES = 100;

@@ -103,6 +103,8 @@ export type FromWorker =
       slots: WorkerSlots;
       resultFormat: ResultFormat;
       identity: string;
+      /** The same for the same code: another one is a deployment, which gives held back runs another try. */
+      codeId: string;
     }
   | {
       kind: 'turnCompleted';

@@ -1,0 +1,417 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { HistoryEvent } from '../core/event.js';
+import type { RunRef } from '../engine.js';
+import { EmbeddedEngine } from './index.js';
+import { MIGRATIONS } from './schema.js';
+import { CATALOG, complete, Folder, ScriptedWorker, step, timer } from './scripted-worker.fixture.js';
+
+let folder: Folder;
+beforeEach(() => {
+  folder = new Folder();
+});
+afterEach(() => folder.remove());
+
+const start = (engine: EmbeddedEngine, workflowId?: string, input = ['1']): Promise<RunRef> =>
+  engine.start({ workflowType: 'flow', catalog: CATALOG, input, workflowId });
+
+async function eventsOf(engine: EmbeddedEngine, run: RunRef): Promise<HistoryEvent[]> {
+  return (await engine.history(run, { afterEventId: 0, limit: 100_000 })).events;
+}
+
+async function typesOf(engine: EmbeddedEngine, run: RunRef): Promise<string[]> {
+  return (await eventsOf(engine, run)).map((event) => event.type);
+}
+
+const closed = (engine: EmbeddedEngine, run: RunRef) => engine.outcome(run, { waitMs: 5_000 });
+
+describe('a run', () => {
+  it('writes the events of Temporal in the order of Temporal', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'), '"paid"');
+    await worker.turn(complete());
+    expect(await closed(engine, run)).toMatchObject({ status: 'completed', output: '"done"', input: '1' });
+    expect(await typesOf(engine, run)).toEqual([
+      'WORKFLOW_EXECUTION_STARTED',
+      'WORKFLOW_TASK_SCHEDULED',
+      'WORKFLOW_TASK_STARTED',
+      'WORKFLOW_TASK_COMPLETED',
+      'ACTIVITY_TASK_SCHEDULED',
+      'ACTIVITY_TASK_STARTED',
+      'ACTIVITY_TASK_COMPLETED',
+      'WORKFLOW_TASK_SCHEDULED',
+      'WORKFLOW_TASK_STARTED',
+      'WORKFLOW_TASK_COMPLETED',
+      'WORKFLOW_EXECUTION_COMPLETED',
+    ]);
+  });
+
+  it('sends a worker that has the run cached only the events it lacks', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    await start(engine);
+    const first = await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    const second = await worker.turn(complete());
+    expect(first.events.map((event) => event.id)).toEqual([1, 2]);
+    expect(second.events.map((event) => event.id)).toEqual([3, 4, 5, 6, 7, 8]);
+  });
+
+  it('sends the whole history to a worker that has lost it', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    const incremental = await worker.next('turn');
+    worker.say({ kind: 'turnMissed', turnId: incremental.turnId, runId: run.runId });
+    const whole = await worker.turn(complete());
+    expect(whole.events.map((event) => event.id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await closed(engine, run)).toMatchObject({ status: 'completed' });
+  });
+
+  it('keeps events that arrive during a turn until after what the turn decides', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    const task = await worker.next('turn');
+    await engine.signal(run, 'hello', ['"a"']);
+    worker.completeTurn(task, [timer(1, 60_000)]);
+    const second = await worker.turn(complete());
+    expect(second.events.map((event) => event.type)).toEqual([
+      'WORKFLOW_TASK_STARTED',
+      'WORKFLOW_TASK_COMPLETED',
+      'TIMER_STARTED',
+      'WORKFLOW_EXECUTION_SIGNALED',
+      'WORKFLOW_TASK_SCHEDULED',
+    ]);
+  });
+
+  it('does not close before it has seen what arrived during its last turn (SG-06)', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    const task = await worker.next('turn');
+    await engine.signal(run, 'late', []);
+    worker.completeTurn(task, [complete('"too early"')]);
+    const again = await worker.turn(complete('"after the signal"'));
+    expect(again.events.map((event) => event.type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
+    expect(again.events[0]!.id).toBe(1);
+    expect(await closed(engine, run)).toMatchObject({ output: '"after the signal"' });
+  });
+
+  it('ignores answers to turns and attempts that are not the current ones', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    const task = await worker.turn(step(1));
+    worker.completeTurn(task, [complete('"twice"')]);
+    const first = await worker.next('step');
+    worker.completeStep({ ...first, attempt: 7 }, '"stale"');
+    worker.completeStep(first, '"right"');
+    worker.completeStep(first, '"again"');
+    const next = await worker.turn(complete());
+    const results = next.events.filter((event) => event.type === 'ACTIVITY_TASK_COMPLETED');
+    expect(results.map((event) => event.attributes)).toMatchObject([{ result: '"right"' }]);
+    expect(await closed(engine, run)).toMatchObject({ output: '"done"' });
+  });
+
+  it('holds a run back when its worker answers with a command that cannot be', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn({ kind: 'cancelTimer', timerId: '9' });
+    await engine.history(run, { afterEventId: 2, limit: 1, waitMs: 5_000 });
+    expect((await engine.describe(run)).heldBack?.reason).toContain('cancelTimer of 9');
+    expect(await typesOf(engine, run)).toContain('WORKFLOW_TASK_FAILED');
+  });
+
+  it('is failed with a typed failure when it waits for too much at a time (AC-26)', async () => {
+    const engine = folder.open({ limits: { pendingPerRun: 3 } });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn(step(1), step(2), timer(1, 5), timer(2, 5));
+    expect(await closed(engine, run)).toMatchObject({
+      status: 'failed',
+      failure: { type: 'LimitExceededError' },
+    });
+  });
+
+  it('is failed with a typed failure when its history is full', async () => {
+    const engine = folder.open({ limits: { historyEvents: 10 } });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await worker.turn(step(2));
+    worker.completeStep(await worker.next('step'));
+    const outcome = await closed(engine, run);
+    expect(outcome?.failure).toMatchObject({ type: 'LimitExceededError' });
+    expect(outcome?.failure?.message).toContain('continueAsNew');
+  });
+});
+
+describe('a restart', () => {
+  it('goes on with the turn that was under way and keeps what had arrived during it', async () => {
+    const before = folder.open();
+    const lost = new ScriptedWorker(before);
+    const run = await start(before);
+    await lost.next('turn');
+    await before.signal(run, 'kept', ['"x"']);
+    await before.close();
+
+    const after = folder.open();
+    const worker = new ScriptedWorker(after);
+    const task = await worker.turn(complete());
+    expect(task.events.map((event) => event.type)).toEqual([
+      'WORKFLOW_EXECUTION_STARTED',
+      'WORKFLOW_TASK_SCHEDULED',
+      'WORKFLOW_EXECUTION_SIGNALED',
+    ]);
+    expect(await closed(after, run)).toMatchObject({ status: 'completed' });
+  });
+
+  it('counts an attempt that was under way as made (AC-23) and repeats it', async () => {
+    const before = folder.open();
+    const lost = new ScriptedWorker(before);
+    await start(before);
+    await lost.turn(step(1), step(2, 'once', { retry: { ...once } }));
+    const attempts = [await lost.next('step'), await lost.next('step')];
+    await before.close();
+
+    const after = folder.open();
+    const worker = new ScriptedWorker(after);
+    const again = await worker.next('step');
+    expect(again).toMatchObject({ stepName: 'work', attempt: 2 });
+    expect(again.idempotencyKey).toBe(attempts.find((task) => task.stepName === 'work')!.idempotencyKey);
+    const turn = await worker.next('turn');
+    expect(turn.events.find((event) => event.type === 'ACTIVITY_TASK_FAILED')?.attributes).toMatchObject({
+      failure: { type: 'WorkerCrashed', attempt: 1 },
+      retryState: 'MAXIMUM_ATTEMPTS_REACHED',
+    });
+    expect(worker.pending('step')).toEqual([]);
+  });
+
+  it('gives out as its first attempt a step that no worker had taken', async () => {
+    const before = folder.open();
+    const busy = new ScriptedWorker(before, { steps: 0 });
+    const run = await start(before);
+    await busy.turn(step(1));
+    await before.history(run, { afterEventId: 4, limit: 1, waitMs: 5_000 });
+    await before.close();
+
+    const worker = new ScriptedWorker(folder.open());
+    expect(await worker.next('step')).toMatchObject({ attempt: 1 });
+  });
+
+  it('does not repeat a step whose completion is on disk (AC-24)', async () => {
+    const before = folder.open();
+    const lost = new ScriptedWorker(before);
+    const run = await start(before);
+    await lost.turn(step(1));
+    lost.completeStep(await lost.next('step'), '"once"');
+    await before.history(run, { afterEventId: 6, limit: 1, waitMs: 5_000 });
+    await before.close();
+
+    const after = folder.open();
+    const worker = new ScriptedWorker(after);
+    await worker.turn(complete());
+    await closed(after, run);
+    expect(worker.pending('step')).toEqual([]);
+  });
+
+  it('fires the timers that came due meanwhile, once each', async () => {
+    const before = folder.open();
+    const lost = new ScriptedWorker(before);
+    const run = await start(before);
+    await lost.turn(timer(1, 20), timer(2, 3_600_000));
+    await before.history(run, { afterEventId: 4, limit: 1, waitMs: 5_000 });
+    await before.close();
+
+    const after = folder.open();
+    const worker = new ScriptedWorker(after);
+    const task = await worker.turn(complete());
+    const fired = task.events.filter((event) => event.type === 'TIMER_FIRED');
+    expect(fired.map((event) => event.attributes)).toMatchObject([{ timerId: '1' }]);
+  });
+
+  it('remembers catalogs, idempotency keys and ids', async () => {
+    const before = folder.open();
+    new ScriptedWorker(before);
+    const request = {
+      workflowType: 'flow',
+      catalog: CATALOG,
+      input: ['1'],
+      idempotency: { key: 'k', fingerprint: 'f' },
+    };
+    const run = await before.start(request);
+    await start(before, 'mine');
+    await before.close();
+
+    const after = folder.open();
+    expect((await after.catalog(CATALOG))?.workflows.map(({ entry }) => entry.name)).toEqual(['flow']);
+    expect(await after.start(request)).toEqual(run);
+    await expect(
+      after.start({ ...request, idempotency: { key: 'k', fingerprint: 'g' } }),
+    ).rejects.toMatchObject({
+      name: 'IdempotencyConflictError',
+    });
+    await expect(start(after, 'mine')).rejects.toMatchObject({ name: 'WorkflowAlreadyExistsError' });
+  });
+});
+
+describe('a lost worker', () => {
+  it('costs its runs a replay by another', async () => {
+    const engine = folder.open();
+    const first = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await first.turn(step(1));
+    first.completeStep(await first.next('step'));
+    await first.next('turn');
+    const second = new ScriptedWorker(engine);
+    first.lose();
+    const task = await second.turn(complete());
+    expect(task.events[0]!.id).toBe(1);
+    expect(await closed(engine, run)).toMatchObject({ status: 'completed' });
+  });
+
+  it('makes its attempts suspects, which then run alone', async () => {
+    const engine = folder.open();
+    const first = new ScriptedWorker(engine);
+    await start(engine, 'a');
+    await start(engine, 'b');
+    await first.turn(step(1));
+    await first.turn(step(1));
+    await first.next('step');
+    await first.next('step');
+    first.lose();
+    const second = new ScriptedWorker(engine);
+    const one = await second.next('step');
+    expect(one.attempt).toBe(2);
+    await start(engine, 'c');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(second.pending('step')).toEqual([]);
+    expect(second.pending('turn')).toEqual([]);
+    second.completeStep(one);
+    const two = await second.next('step');
+    expect(two.workflowId).not.toBe(one.workflowId);
+    second.completeStep(two);
+    expect(await second.next('turn')).toBeDefined();
+  });
+
+  it('that dies with every turn of a run holds that run back and no other', async () => {
+    const engine = folder.open();
+    const run = await start(engine, 'poison');
+    for (let i = 0; i < 2; i++) {
+      const worker = new ScriptedWorker(engine);
+      await worker.next('turn');
+      worker.lose();
+    }
+    await engine.history(run, { afterEventId: 2, limit: 1, waitMs: 5_000 });
+    expect((await engine.describe(run)).heldBack?.reason).toContain('ended while it ran a turn');
+    const replaced = new ScriptedWorker(engine);
+    const other = await start(engine, 'fine');
+    expect(await replaced.turn(complete())).toMatchObject({ workflowId: 'fine' });
+    expect(await closed(engine, other)).toMatchObject({ status: 'completed' });
+    expect(replaced.pending('turn')).toEqual([]);
+
+    const mended = new ScriptedWorker(engine, { codeId: 'v2' });
+    replaced.lose();
+    expect(await mended.turn(complete())).toMatchObject({ workflowId: 'poison' });
+    expect(await closed(engine, run)).toMatchObject({ status: 'completed' });
+    expect((await engine.describe(run)).heldBack).toBeUndefined();
+  });
+});
+
+describe('the data folder', () => {
+  it('belongs to one process: a second opening is refused', () => {
+    folder.open();
+    expect(() => EmbeddedEngine.open({ dataDir: folder.path })).toThrow(/in use by another perdure process/);
+  });
+
+  it('of a newer program is refused by an older one', async () => {
+    await folder.open().close();
+    const db = new Database(join(folder.path, 'perdure.db'));
+    db.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+    db.close();
+    expect(() => folder.open()).toThrow(/made by a newer perdure/);
+  });
+
+  it('with another program’s database is left alone', () => {
+    const db = new Database(join(folder.path, 'perdure.db'));
+    db.exec('CREATE TABLE theirs (x)');
+    db.close();
+    expect(() => folder.open()).toThrow(/another program/);
+  });
+
+  it('can be backed up while the engine works, and the copy goes on where it was', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await engine.history(run, { afterEventId: 6, limit: 1, waitMs: 5_000 });
+    const copy = new Folder();
+    await engine.backup(join(copy.path, 'perdure.db'));
+    expect(existsSync(join(copy.path, 'perdure.db'))).toBe(true);
+    const restored = copy.open();
+    const other = new ScriptedWorker(restored);
+    await other.turn(complete('"restored"'));
+    expect(await closed(restored, run)).toMatchObject({ output: '"restored"' });
+    await copy.remove();
+  });
+});
+
+describe('retention', () => {
+  it('removes closed runs with everything of theirs, and never open ones (RT-01, RT-02)', async () => {
+    const engine = folder.open({ limits: { retentionMs: 30, retentionBatch: 2 } });
+    const worker = new ScriptedWorker(engine);
+    const open = await start(engine, 'open');
+    await worker.turn(timer(1, 3_600_000));
+    const runs: RunRef[] = [];
+    for (let i = 0; i < 5; i++) {
+      const request = {
+        workflowType: 'flow',
+        catalog: CATALOG,
+        input: ['1'],
+        idempotency: { key: `k${i}`, fingerprint: 'f' },
+      };
+      runs.push(await engine.start(request));
+      await worker.turn(complete());
+    }
+    for (const run of runs) await goneOf(engine, run);
+    expect((await engine.describe(open)).status).toBe('running');
+    await engine.close();
+    const db = new Database(join(folder.path, 'perdure.db'));
+    expect(db.prepare('SELECT count(*) FROM runs').pluck().get()).toBe(1);
+    expect(db.prepare('SELECT count(DISTINCT run_key) FROM history').pluck().get()).toBe(1);
+    expect(db.prepare('SELECT count(*) FROM idempotency').pluck().get()).toBe(0);
+    db.close();
+  });
+});
+
+const once = {
+  initialIntervalMs: 1,
+  backoffCoefficient: 1,
+  maximumIntervalMs: 1,
+  maximumAttempts: 1,
+  nonRetryableErrorTypes: [],
+};
+
+async function goneOf(engine: EmbeddedEngine, run: RunRef): Promise<void> {
+  const until = Date.now() + 10_000;
+  while (Date.now() < until) {
+    const gone = await engine.describe(run).then(
+      () => false,
+      (error: Error) => error.name === 'WorkflowNotFoundError',
+    );
+    if (gone) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error(`run ${run.runId} was not removed`);
+}

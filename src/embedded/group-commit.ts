@@ -1,0 +1,105 @@
+/**
+ * Group commit: transitions that are decided while the process handles one batch of input share one transaction.
+ *
+ * 1. Nothing leaves the engine before the commit that holds it has returned: what must be told to somebody is an
+ *    `afterCommit` and runs only then.
+ * 2. A commit that fails has an unknown outcome (its data may be on disk or not), so nothing is acknowledged after it:
+ *    the engine stops, and what is true is read from the file at the next start.
+ */
+import type Database from 'better-sqlite3';
+import type { ActiveRun } from './active-run.js';
+import type { Tables } from './tables.js';
+
+export class GroupCommit {
+  readonly #transaction: () => void;
+  readonly #changed = new Set<ActiveRun>();
+  #writes: (() => void)[] = [];
+  #after: (() => void)[] = [];
+  #isScheduled = false;
+  #failure: Error | undefined;
+  /** Of the batch that is being gathered; made when somebody waits for it. */
+  #batch: { promise: Promise<void>; resolve(): void; reject(error: Error): void } | undefined;
+
+  constructor(
+    db: Database.Database,
+    tables: Tables,
+    private readonly onCommitted: (runs: ReadonlySet<ActiveRun>) => void,
+    private readonly onFailure: (error: Error) => void,
+  ) {
+    const transaction = db.transaction(() => {
+      for (const run of this.#changed) tables.saveRun(run);
+      for (const write of this.#writes) write();
+    });
+    this.#transaction = () => transaction.immediate();
+  }
+
+  /** The run has something to save. */
+  changed(run: ActiveRun): void {
+    this.#changed.add(run);
+    this.#schedule();
+  }
+
+  /** A write beside the runs; it is executed after they are saved. */
+  write(write: () => void): void {
+    this.#writes.push(write);
+    this.#schedule();
+  }
+
+  /** Runs when all that was decided so far is on disk; never, if that fails. */
+  afterCommit(action: () => void): void {
+    this.#after.push(action);
+    this.#schedule();
+  }
+
+  /** Resolves when all that was decided so far is on disk. */
+  committed(): Promise<void> {
+    if (!this.#batch) {
+      let resolve!: () => void;
+      let reject!: (error: Error) => void;
+      const promise = new Promise<void>((res, rej) => {
+        resolve = res;
+        reject = rej;
+      });
+      this.#batch = { promise, resolve, reject };
+    }
+    this.#schedule();
+    return this.#batch.promise;
+  }
+
+  isChanged(run: ActiveRun): boolean {
+    return this.#changed.has(run);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // After the input that is already there has been handled, so that all of it shares this commit.
+    setImmediate(() => this.flush());
+  }
+
+  flush(): void {
+    this.#isScheduled = false;
+    const batch = this.#batch;
+    this.#batch = undefined;
+    if (this.#failure) {
+      batch?.reject(this.#failure);
+      return;
+    }
+    try {
+      if (this.#changed.size > 0 || this.#writes.length > 0) this.#transaction();
+    } catch (error) {
+      this.#failure = error as Error;
+      batch?.reject(this.#failure);
+      this.onFailure(this.#failure);
+      return;
+    }
+    const after = this.#after;
+    this.#after = [];
+    this.#writes = [];
+    const runs = new Set(this.#changed);
+    this.#changed.clear();
+    for (const action of after) action();
+    this.onCommitted(runs);
+    batch?.resolve();
+  }
+}

@@ -1,0 +1,72 @@
+/** What a closed run came to, read from its last event. */
+import type { HistoryEvent } from '../core/event.js';
+import type { Failure } from '../core/failure.js';
+import { invariant } from '../core/invariant.js';
+import type { Payload } from '../core/json.js';
+import { type ResultFormat, STATUS_OF_CLOSE_EVENT } from '../core/run.js';
+import type { RunOutcome } from '../engine.js';
+import type { ActiveRun } from './active-run.js';
+
+export interface ClosedRun {
+  workflowId: string;
+  runId: string;
+  firstRunId: string;
+  format: ResultFormat;
+  input: Payload | undefined;
+  close: HistoryEvent;
+}
+
+export function closedRunOf({ state, format, closeEvent }: ActiveRun): ClosedRun {
+  invariant(closeEvent, `run ${state.runId} is closed without a closing event`);
+  return {
+    workflowId: state.workflowId,
+    runId: state.runId,
+    firstRunId: state.started.firstExecutionRunId,
+    format: format ?? 'current',
+    input: state.started.input[0],
+    close: closeEvent,
+  };
+}
+
+export function outcomeOf(
+  { workflowId, runId, format, close }: ClosedRun,
+  input: Payload | undefined,
+): RunOutcome {
+  const status = STATUS_OF_CLOSE_EVENT[close.type];
+  invariant(status, `run ${runId} is closed but its last event is ${close.type}`);
+  return { workflowId, runId, status, input, output: outputOf(close), failure: failureOf(close), format };
+}
+
+/** The run that a closing event leads to by itself. */
+export function successorOf(close: HistoryEvent): string | undefined {
+  switch (close.type) {
+    case 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW':
+    case 'WORKFLOW_EXECUTION_FAILED':
+      return close.attributes.newExecutionRunId;
+    default:
+      return undefined;
+  }
+}
+
+function outputOf(close: HistoryEvent): Payload | undefined {
+  return close.type === 'WORKFLOW_EXECUTION_COMPLETED' ? close.attributes.result : undefined;
+}
+
+function failureOf(close: HistoryEvent): Failure | undefined {
+  switch (close.type) {
+    case 'WORKFLOW_EXECUTION_FAILED':
+      return close.attributes.failure;
+    case 'WORKFLOW_EXECUTION_CANCELED':
+      return { kind: 'cancelled', type: 'CancelledError', message: 'the workflow was cancelled' };
+    case 'WORKFLOW_EXECUTION_TERMINATED':
+      return { kind: 'terminated', type: 'TerminatedError', message: close.attributes.reason };
+    case 'WORKFLOW_EXECUTION_TIMED_OUT':
+      return {
+        kind: 'timeout',
+        type: 'TimeoutError',
+        message: 'the workflow exceeded its execution timeout',
+      };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+/** Closed runs leave after their time, a few at a commit, so that removal never holds up other work. */
+import type { Clock } from '../core/clock.js';
+import type { GroupCommit } from './group-commit.js';
+import type { Tables } from './tables.js';
+
+/** How often closed runs are looked for when there were none to remove. */
+const INTERVAL_MS = 60_000;
+
+/** Between two batches, so that others get the writer in between. */
+const PAUSE_MS = 20;
+
+export class Retention {
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly commit: GroupCommit,
+    private readonly clock: Clock,
+    private readonly limits: { retentionMs: number; retentionBatch: number },
+  ) {}
+
+  start(): void {
+    this.#schedule(Math.min(INTERVAL_MS, this.limits.retentionMs));
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => this.#remove(), afterMs);
+    this.#timer.unref();
+  }
+
+  #remove(): void {
+    const { retentionMs, retentionBatch } = this.limits;
+    const expired = this.tables.expiredRuns(this.clock.now() - retentionMs, retentionBatch);
+    if (expired.length === 0) {
+      this.#schedule(Math.min(INTERVAL_MS, retentionMs));
+      return;
+    }
+    for (const key of expired) this.commit.write(() => this.tables.deleteRun(key));
+    this.commit.afterCommit(() => this.#schedule(PAUSE_MS));
+  }
+}

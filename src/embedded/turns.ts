@@ -1,0 +1,467 @@
+/**
+ * Turns: handed to a worker with the events it lacks, and their commands taken into the history.
+ *
+ * 1. A turn is pure, so it may be sent before the events that caused it are on disk; only its effects wait for the
+ *    commit, which then carries both.
+ * 2. At most one turn of a run is under way; an answer to any other is stale and changes nothing.
+ * 3. A turn that wants to close the run although events have arrived meanwhile is not taken: the run sees them first.
+ * 4. A turn that only refused updates leaves no trace in the history.
+ * 5. A turn that fails is tried again with backoff and leaves one event, not one per try: the run is held back, never
+ *    failed, and goes on when fitting code is deployed.
+ */
+import type { Command } from '../core/command.js';
+import { PerdureError } from '../core/errors.js';
+import type { HistoryEvent } from '../core/event.js';
+import type { Failure } from '../core/failure.js';
+import type { FromWorker, QueryAnswer, TurnTask } from '../core/task.js';
+import type { ActiveRun, AdmittedUpdate, TurnUnderWay, WaitingQuery } from './active-run.js';
+import type { Lifecycle, Machine } from './lifecycle.js';
+import type { Tables } from './tables.js';
+import { brokenLimit, eventOfCommand, impossibleCommand, isCloseCommand } from './turn.js';
+import type { WorkerConnection } from './workers.js';
+
+/** The wait before a failed turn is tried again: 1 s, then four times as long each time, up to ten minutes. */
+const TURN_BACKOFF = { firstMs: 1_000, factor: 4, maximumMs: 600_000 };
+
+/** A turn that was lost with its worker is tried again at once, but not for ever: it may be what kills the worker. */
+const LOST_TURNS_WITHOUT_BACKOFF = 1;
+
+interface QueriesUnderWay {
+  runId: string;
+  worker: WorkerConnection;
+  queries: WaitingQuery[];
+}
+
+type Answered = Extract<FromWorker, { kind: 'turnCompleted' }>;
+type Failed = Extract<FromWorker, { kind: 'turnFailed' }>;
+
+export class Turns {
+  #lastTurnId = 0;
+  readonly #queries = new Map<number, QueriesUnderWay>();
+
+  constructor(
+    private readonly machine: Machine,
+    private readonly lifecycle: Lifecycle,
+    private readonly tables: Tables,
+  ) {}
+
+  /** Gives the run's turn to the worker, unless it needs none any more. */
+  handOut(runId: string, worker: WorkerConnection): boolean {
+    const run = this.machine.runs.get(runId);
+    if (!run) return false;
+    run.isTurnQueued = false;
+    if (!run.needsTurn || run.turn) return false;
+    const { clock } = this.machine;
+    const turn: TurnUnderWay = {
+      turnId: ++this.#lastTurnId,
+      worker,
+      startedAt: Math.max(clock.now(), run.state.lastAt),
+      upTo: run.state.lastEventId,
+      updates: run.admitted,
+      queries: run.queries,
+    };
+    run.admitted = [];
+    run.queries = [];
+    run.turn = turn;
+    worker.turns.set(turn.turnId, runId);
+    this.#send(run, turn, this.#eventsFor(run, worker));
+    return true;
+  }
+
+  /** Asks the worker the queries that wait, on a run that has no turn to make. */
+  handOutQueries(runId: string, worker: WorkerConnection): boolean {
+    const run = this.machine.runs.get(runId);
+    if (!run || run.queries.length === 0 || run.needsTurn || run.turn) return false;
+    const turnId = ++this.#lastTurnId;
+    const { queries } = run;
+    run.queries = [];
+    this.#queries.set(turnId, { runId, worker, queries });
+    worker.turns.set(turnId, runId);
+    // A worker that has the run cached has lived through all its turns; what it was not sent are only their records.
+    const isCached = worker.cached.has(runId);
+    if (!isCached) this.machine.dispatcher.remember(runId, worker, run.state.lastEventId);
+    worker.send({
+      ...this.#describe(run, turnId, run.state.lastAt),
+      events: isCached ? [] : this.#eventsAfter(run, 0),
+      updates: [],
+      queries: queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
+      readOnly: true,
+    });
+    if (run.isClosed && run.isQuiet) this.machine.runs.drop(run);
+    return true;
+  }
+
+  completed(worker: WorkerConnection, answer: Answered): void {
+    if (this.#answerQueries(worker, answer.turnId, answer.answers)) return;
+    const run = this.#takeTurn(worker, answer.turnId, answer.runId);
+    if (!run) return;
+    const turn = run.turn!;
+    const { commands } = answer;
+    if (run.inbox.length > 0 && commands.some(isCloseCommand)) {
+      this.lifecycle.abandonTurn(run);
+      this.lifecycle.emptyInbox(run);
+      this.lifecycle.queueTurn(run);
+      return;
+    }
+    const wrong = impossibleCommand(
+      run.state,
+      commands,
+      turn.updates.map((update) => update.request.updateId),
+    );
+    if (wrong !== undefined) {
+      this.lifecycle.abandonTurn(run);
+      const message = `the worker answered with a command that cannot be: ${wrong}`;
+      const failure: Failure = { kind: 'application', type: 'ImpossibleCommand', message };
+      this.#holdBack(run, turn.startedAt, 'WORKFLOW_WORKER_UNHANDLED_FAILURE', failure);
+      return;
+    }
+    run.turn = undefined;
+    run.lostTurns = 0;
+    const limit = brokenLimit(run.state, commands, this.machine.limits);
+    if (limit !== undefined) {
+      run.admitted.unshift(...turn.updates);
+      run.queries.unshift(...turn.queries);
+      this.lifecycle.failForLimit(run, limit);
+      return;
+    }
+    if (
+      run.state.turnScheduledEventId === undefined &&
+      commands.every((each) => each.kind === 'rejectUpdate')
+    ) {
+      // The worker's copy has lived through a turn that the history does not have.
+      this.machine.dispatcher.forget(run.state.runId, true);
+      this.#settleUpdates(run, turn.updates, commands);
+      if (this.lifecycle.emptyInbox(run)) this.lifecycle.scheduleTurn(run);
+    } else {
+      this.#record(run, turn, worker, commands);
+    }
+    this.#release(turn.queries, answer.answers);
+    if (!run.isClosed) this.#continue(run);
+  }
+
+  /** The worker does not have the run any more: it gets the whole history. */
+  missed(worker: WorkerConnection, turnId: number, runId: string): void {
+    worker.cached.delete(runId);
+    const underWay = this.#queries.get(turnId);
+    if (underWay) {
+      this.#queries.delete(turnId);
+      worker.turns.delete(turnId);
+      this.machine.dispatcher.forget(runId, false);
+      const run = this.machine.runs.get(runId);
+      if (!run) return;
+      run.queries.unshift(...underWay.queries);
+      this.#continue(run);
+      this.machine.dispatcher.freed(worker);
+      return;
+    }
+    const run = this.machine.runs.get(runId);
+    if (run?.turn?.turnId !== turnId) return;
+    this.#send(run, run.turn, this.#eventsAfter(run, 0));
+  }
+
+  failed(worker: WorkerConnection, answer: Failed): void {
+    const underWay = this.#queries.get(answer.turnId);
+    if (underWay) {
+      this.#endQueries(worker, answer.turnId);
+      this.machine.dispatcher.forget(answer.runId, true);
+      refuseQueries(underWay.queries, answer.failure.message);
+      return;
+    }
+    const run = this.#takeTurn(worker, answer.turnId, answer.runId);
+    if (!run) return;
+    const turn = run.turn!;
+    this.lifecycle.abandonTurn(run);
+    this.#holdBack(run, turn.startedAt, answer.cause, answer.failure);
+  }
+
+  /** The worker is gone; its turns are given to another. */
+  workerLost(worker: WorkerConnection): void {
+    for (const [turnId, runId] of worker.turns) {
+      const run = this.machine.runs.get(runId);
+      const underWay = this.#queries.get(turnId);
+      this.#queries.delete(turnId);
+      if (!run) continue;
+      if (underWay) {
+        run.queries.unshift(...underWay.queries);
+        this.#continue(run);
+        continue;
+      }
+      if (run.turn?.turnId !== turnId) continue;
+      const { startedAt } = run.turn;
+      this.lifecycle.abandonTurn(run);
+      this.lifecycle.emptyInbox(run);
+      if (!worker.isDraining) run.lostTurns++;
+      if (run.lostTurns > LOST_TURNS_WITHOUT_BACKOFF) {
+        const message = `worker ${worker.identity} ended while it ran a turn of this run, ${run.lostTurns} times in a row: the workflow may loop without end or use up the memory`;
+        const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
+        this.#holdBack(run, startedAt, 'WORKFLOW_WORKER_UNHANDLED_FAILURE', failure);
+      } else {
+        this.#continue(run);
+      }
+    }
+    worker.turns.clear();
+  }
+
+  /** A held back run gets another try: its time has come, or new code was deployed. */
+  retryHeldBack(run: ActiveRun): void {
+    if (!run.heldBack || run.isClosed) return;
+    run.heldBack.retryAt = this.machine.clock.now();
+    run.changed = true;
+    this.machine.commit.changed(run);
+    this.#continue(run);
+  }
+
+  query(run: ActiveRun, query: WaitingQuery): void {
+    if (run.heldBack && !run.isClosed) {
+      refuseQueries([query], run.heldBack.reason);
+      return;
+    }
+    run.queries.push(query);
+    if (!run.turn) this.#continue(run);
+  }
+
+  /** Queues what the run needs next: a turn, or only the answers to its queries. */
+  #continue(run: ActiveRun): void {
+    if (run.needsTurn) this.lifecycle.queueTurn(run);
+    else if (run.queries.length > 0) {
+      const task = { kind: 'query', runId: run.state.runId } as const;
+      this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.lostTurns > 0);
+    }
+  }
+
+  #describe(
+    run: ActiveRun,
+    turnId: number,
+    startedAt: number,
+  ): Omit<TurnTask, 'events' | 'updates' | 'queries' | 'readOnly'> {
+    const { state } = run;
+    return {
+      kind: 'turn',
+      turnId,
+      runId: state.runId,
+      workflowId: state.workflowId,
+      workflowType: state.started.workflowType,
+      catalog: state.started.catalog,
+      startedAt,
+      historyLength: state.lastEventId,
+      continueAsNewSuggested: state.lastEventId >= this.machine.limits.historyEventsSuggestContinue,
+    };
+  }
+
+  #send(run: ActiveRun, turn: TurnUnderWay, events: HistoryEvent[]): void {
+    this.machine.dispatcher.remember(run.state.runId, turn.worker, turn.upTo);
+    run.unsent = [];
+    turn.worker.send({
+      ...this.#describe(run, turn.turnId, turn.startedAt),
+      events,
+      updates: turn.updates.map((update) => update.request),
+      queries: turn.queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
+      readOnly: false,
+    });
+  }
+
+  #eventsFor(run: ActiveRun, worker: WorkerConnection): HistoryEvent[] {
+    const sentUpTo = worker.cached.get(run.state.runId) ?? 0;
+    const first = run.unsent[0];
+    if (first ? first.id === sentUpTo + 1 : sentUpTo === run.state.lastEventId) return run.unsent;
+    return this.#eventsAfter(run, sentUpTo);
+  }
+
+  #eventsAfter(run: ActiveRun, afterEventId: number): HistoryEvent[] {
+    const unsaved = run.unsaved.filter((event) => event.id > afterEventId);
+    if (unsaved[0]?.id === afterEventId + 1) return unsaved;
+    return [...this.tables.readEvents(run.key, afterEventId), ...unsaved];
+  }
+
+  #takeTurn(worker: WorkerConnection, turnId: number, runId: string): ActiveRun | undefined {
+    if (!worker.turns.delete(turnId)) return undefined;
+    this.machine.dispatcher.freed(worker);
+    const run = this.machine.runs.get(runId);
+    return run?.turn?.turnId === turnId ? run : undefined;
+  }
+
+  #record(run: ActiveRun, turn: TurnUnderWay, worker: WorkerConnection, commands: readonly Command[]): void {
+    const { lifecycle } = this;
+    const { state } = run;
+    if (state.turnScheduledEventId === undefined) {
+      lifecycle.append(run, { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } }, turn.startedAt);
+    }
+    const scheduledEventId = state.turnScheduledEventId!;
+    const started = lifecycle.append(
+      run,
+      { type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId } },
+      turn.startedAt,
+    );
+    const now = this.machine.clock.now();
+    lifecycle.append(
+      run,
+      { type: 'WORKFLOW_TASK_COMPLETED', attributes: { scheduledEventId, startedEventId: started.id } },
+      now,
+    );
+    if (run.heldBack || run.format === undefined) {
+      run.heldBack = undefined;
+      run.format ??= worker.format;
+      run.changed = true;
+    }
+    const admitted = new Map(turn.updates.map((update) => [update.request.updateId, update.request]));
+    const appended: HistoryEvent[] = [];
+    for (const command of commands) {
+      if (command.kind === 'failRun') {
+        const retry = lifecycle.retryOf(run, command.failure);
+        const { failure } = command;
+        appended.push(
+          lifecycle.append(
+            run,
+            { type: 'WORKFLOW_EXECUTION_FAILED', attributes: { failure, newExecutionRunId: retry?.runId } },
+            now,
+          ),
+        );
+        continue;
+      }
+      const event = eventOfCommand(state, command, admitted, now);
+      if (event) appended.push(lifecycle.append(run, event, now));
+    }
+    this.#settleUpdates(run, turn.updates, commands);
+    const hadInbox = lifecycle.emptyInbox(run);
+    for (const event of appended) this.#carryOut(run, event);
+    if (hadInbox) lifecycle.scheduleTurn(run);
+  }
+
+  /** What an event of a turn asks for. */
+  #carryOut(run: ActiveRun, event: HistoryEvent): void {
+    switch (event.type) {
+      case 'ACTIVITY_TASK_SCHEDULED': {
+        const step = run.state.steps.get(event.id);
+        if (step) this.machine.steps.enqueue(run, step);
+        return;
+      }
+      case 'ACTIVITY_TASK_CANCEL_REQUESTED':
+        this.machine.steps.cancel(run, event.attributes.scheduledEventId, event.id);
+        return;
+      case 'START_CHILD_WORKFLOW_EXECUTION_INITIATED':
+        this.lifecycle.startChild(run, event);
+        return;
+      case 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
+        this.lifecycle.signalExternal(run, event);
+        return;
+      case 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
+        this.lifecycle.cancelExternal(run, event);
+        return;
+      case 'WORKFLOW_EXECUTION_COMPLETED':
+      case 'WORKFLOW_EXECUTION_FAILED':
+      case 'WORKFLOW_EXECUTION_CANCELED':
+      case 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW':
+        this.lifecycle.afterClose(run);
+        return;
+      default:
+    }
+  }
+
+  #settleUpdates(run: ActiveRun, given: readonly AdmittedUpdate[], commands: readonly Command[]): void {
+    const open = new Map(given.map((update) => [update.request.updateId, update]));
+    for (const command of commands) {
+      switch (command.kind) {
+        case 'acceptUpdate': {
+          const update = open.get(command.updateId);
+          if (update) run.accepted.set(command.updateId, update);
+          open.delete(command.updateId);
+          break;
+        }
+        case 'completeUpdate': {
+          const update = run.accepted.get(command.updateId);
+          run.accepted.delete(command.updateId);
+          const { result, failure } = command;
+          this.machine.commit.afterCommit(() =>
+            update?.resolve(failure ? { kind: 'failed', failure } : { kind: 'completed', result }),
+          );
+          break;
+        }
+        case 'rejectUpdate': {
+          const update = open.get(command.updateId);
+          open.delete(command.updateId);
+          const error = new PerdureError(
+            command.reason === 'noHandler' ? 'HandlerNotFoundError' : 'UpdateRejectedError',
+            command.failure.message,
+            { workflowId: run.state.workflowId, runId: run.state.runId },
+          );
+          this.machine.commit.afterCommit(() => update?.resolve({ kind: 'refused', error }));
+          break;
+        }
+        default:
+      }
+    }
+    run.admitted.unshift(...open.values());
+  }
+
+  #holdBack(run: ActiveRun, startedAt: number, cause: Failed['cause'], failure: Failure): void {
+    const now = this.machine.clock.now();
+    const scheduledEventId = run.state.turnScheduledEventId;
+    if (!run.heldBack && scheduledEventId !== undefined) {
+      const started = this.lifecycle.append(
+        run,
+        { type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId } },
+        startedAt,
+      );
+      this.lifecycle.append(
+        run,
+        {
+          type: 'WORKFLOW_TASK_FAILED',
+          attributes: { scheduledEventId, startedEventId: started.id, cause, failure },
+        },
+        now,
+      );
+    }
+    const attempt = (run.heldBack?.attempt ?? 0) + 1;
+    const waitMs = Math.min(
+      TURN_BACKOFF.firstMs * TURN_BACKOFF.factor ** (attempt - 1),
+      TURN_BACKOFF.maximumMs,
+    );
+    run.heldBack = {
+      reason: failure.message,
+      since: run.heldBack?.since ?? now,
+      attempt,
+      retryAt: now + waitMs,
+    };
+    run.changed = true;
+    refuseQueries(run.queries, failure.message);
+    run.queries = [];
+    this.lifecycle.emptyInbox(run);
+    if (scheduledEventId !== undefined) this.lifecycle.scheduleTurn(run);
+    this.machine.commit.changed(run);
+  }
+
+  #answerQueries(worker: WorkerConnection, turnId: number, answers: QueryAnswer[]): boolean {
+    const underWay = this.#endQueries(worker, turnId);
+    if (!underWay) return false;
+    this.#release(underWay.queries, answers);
+    return true;
+  }
+
+  #endQueries(worker: WorkerConnection, turnId: number): QueriesUnderWay | undefined {
+    const underWay = this.#queries.get(turnId);
+    if (!underWay) return undefined;
+    this.#queries.delete(turnId);
+    worker.turns.delete(turnId);
+    this.machine.dispatcher.freed(worker);
+    return underWay;
+  }
+
+  /** An answer may show what the turn before it decided, so it waits for that to be on disk. */
+  #release(queries: readonly WaitingQuery[], answers: readonly QueryAnswer[]): void {
+    if (queries.length === 0) return;
+    const byId = new Map(answers.map((answer) => [answer.queryId, answer]));
+    this.machine.commit.afterCommit(() => {
+      for (const query of queries) {
+        const answer = byId.get(query.queryId);
+        if (answer) query.resolve(answer);
+        else query.refuse(new PerdureError('QueryFailedError', 'the worker did not answer the query'));
+      }
+    });
+  }
+}
+
+function refuseQueries(queries: readonly WaitingQuery[], reason: string): void {
+  for (const query of queries) {
+    query.refuse(new PerdureError('QueryFailedError', `the run is held back: ${reason}`));
+  }
+}
