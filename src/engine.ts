@@ -61,6 +61,20 @@ export interface RunOutcome extends RunRef {
   format: ResultFormat;
 }
 
+export interface OutcomeOptions {
+  waitMs?: number;
+  /** Go on with the run that a closed one continues as or is retried as; the default unless a run is pinned. */
+  followChain?: boolean;
+  abort?: AbortSignal;
+}
+
+export interface HistoryOptions {
+  afterEventId: number;
+  limit: number;
+  waitMs?: number;
+  abort?: AbortSignal;
+}
+
 export interface HistoryPage {
   runId: string;
   events: HistoryEvent[];
@@ -104,20 +118,14 @@ export interface Engine {
    * Waits up to `waitMs` for it and resolves to undefined if it is still open then. `abort` ends the wait early.
    * @throws WorkflowNotFoundError
    */
-  outcome(
-    selector: RunSelector,
-    options?: { waitMs?: number; followChain?: boolean; abort?: AbortSignal },
-  ): Promise<RunOutcome | undefined>;
+  outcome(selector: RunSelector, options?: OutcomeOptions): Promise<RunOutcome | undefined>;
 
   /**
    * Up to `limit` events after event `afterEventId`, oldest first. With `waitMs`, a caller that has caught up with an
    * open run waits that long for the next event.
    * @throws WorkflowNotFoundError
    */
-  history(
-    selector: RunSelector,
-    options: { afterEventId: number; limit: number; waitMs?: number; abort?: AbortSignal },
-  ): Promise<HistoryPage>;
+  history(selector: RunSelector, options: HistoryOptions): Promise<HistoryPage>;
 
   /**
    * On disk when this resolves, and delivered exactly once, in order.

@@ -16,14 +16,15 @@ import { type Log, silentLog } from '../core/log.js';
 import type { FromWorker, ToWorker } from '../core/task.js';
 import type {
   Engine,
+  HistoryOptions,
   HistoryPage,
+  OutcomeOptions,
   RunDescription,
   RunFilter,
   RunOutcome,
   RunPage,
   RunRef,
   RunSelector,
-  RunSummary,
   StartRequest,
   TaskSource,
   WorkerSession,
@@ -32,16 +33,17 @@ import type { ActiveRun } from './active-run.js';
 import { Catalogs } from './catalogs.js';
 import { openDatabase } from './database.js';
 import { GroupCommit } from './group-commit.js';
-import { Lifecycle, type Machine } from './lifecycle.js';
+import { Lifecycle } from './lifecycle.js';
+import type { Machine } from './machine.js';
 import { Messages } from './messages.js';
-import { type ClosedRun, closedRunOf, outcomeOf, successorOf } from './outcome.js';
+import { Reading } from './reading.js';
+import { Relations } from './relations.js';
 import { resetRun } from './reset.js';
 import { Retention } from './retention.js';
 import { Runs } from './runs.js';
-import { StepDelivering } from './step-delivery.js';
-import { type RunRow, Tables } from './tables.js';
+import { StepDelivery } from './step-delivery.js';
+import { Tables } from './tables.js';
 import { Turns } from './turns.js';
-import { Waiters } from './waiting.js';
 import { Waking } from './waking.js';
 import { Dispatcher, type QueuedTask, WorkerConnection } from './workers.js';
 
@@ -64,24 +66,14 @@ const TAKE_UP_BATCH = 100;
 
 export class EmbeddedEngine implements Engine, TaskSource {
   readonly #db: Database.Database;
-  readonly #tables: Tables;
-  readonly #commit: GroupCommit;
-  readonly #clock: Clock;
-  readonly #limits: Limits;
   readonly #log: Log;
-  readonly #runs: Runs;
+  readonly #machine: Machine;
   readonly #catalogs: Catalogs;
-  readonly #dispatcher: Dispatcher;
-  readonly #lifecycle: Lifecycle;
-  readonly #steps: StepDelivering;
-  readonly #turns: Turns;
   readonly #messages: Messages;
+  readonly #reading: Reading;
   readonly #waking: Waking;
   readonly #retention: Retention;
-  readonly #forEvents = new Waiters<true>();
-  readonly #forClose = new Waiters<ClosedRun>();
   readonly #workers = new Set<WorkerConnection>();
-  readonly #machine: Machine;
   /** Idempotency keys whose run is not on disk yet. */
   readonly #keysUnderWay = new Map<string, { fingerprint: string; ref: RunRef }>();
   /** Runs that were active when the last process ended and have not been loaded since. */
@@ -96,35 +88,36 @@ export class EmbeddedEngine implements Engine, TaskSource {
 
   private constructor(db: Database.Database, options: EmbeddedEngineOptions) {
     this.#db = db;
-    this.#clock = options.clock ?? systemClock;
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#log = options.log ?? silentLog;
-    this.#tables = new Tables(db);
-    this.#commit = new GroupCommit(
+    const clock = options.clock ?? systemClock;
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const tables = new Tables(db);
+    const commit = new GroupCommit(
       db,
-      this.#tables,
+      tables,
       (runs) => this.#committed(runs),
       (error) => this.#failed(error, options.onFatal),
     );
-    this.#catalogs = new Catalogs(this.#tables, this.#commit);
-    this.#dispatcher = new Dispatcher((task, worker) => this.#give(task, worker));
-    this.#runs = new Runs(this.#tables, this.#limits.cachedRuns, (run) => this.#loaded(run));
-    const parts = {
-      clock: this.#clock,
-      limits: this.#limits,
-      runs: this.#runs,
-      commit: this.#commit,
-      dispatcher: this.#dispatcher,
-      settingsOf: (catalog: string, type: string) => this.#catalogs.settingsOf(catalog, type),
-    } as Machine & { steps: StepDelivering };
-    this.#machine = parts;
-    this.#lifecycle = new Lifecycle(parts);
-    this.#steps = new StepDelivering(parts, this.#lifecycle);
-    parts.steps = this.#steps;
-    this.#turns = new Turns(parts, this.#lifecycle, this.#tables);
-    this.#messages = new Messages(parts, this.#lifecycle, this.#turns);
-    this.#waking = new Waking(parts, this.#lifecycle, this.#turns, this.#tables);
-    this.#retention = new Retention(this.#tables, this.#commit, this.#clock, this.#limits);
+    this.#catalogs = new Catalogs(tables, commit);
+    // The parts know each other through the machine, so it is made first and filled as they are.
+    const machine = {
+      clock,
+      limits,
+      tables,
+      commit,
+      runs: new Runs(tables, limits.cachedRuns, (run) => this.#loaded(run)),
+      dispatcher: new Dispatcher((task, worker) => this.#give(task, worker)),
+      settingsOf: (catalog, type) => this.#catalogs.settingsOf(catalog, type),
+    } as { -readonly [part in keyof Machine]: Machine[part] };
+    machine.lifecycle = new Lifecycle(machine);
+    machine.relations = new Relations(machine);
+    machine.steps = new StepDelivery(machine);
+    machine.turns = new Turns(machine);
+    this.#machine = machine;
+    this.#messages = new Messages(machine);
+    this.#reading = new Reading(machine);
+    this.#waking = new Waking(machine);
+    this.#retention = new Retention(machine);
     this.#recover();
     this.#waking.start();
     this.#retention.start();
@@ -132,12 +125,12 @@ export class EmbeddedEngine implements Engine, TaskSource {
 
   /** Takes up what was under way when the last process ended. */
   #recover(): void {
-    for (const runId of this.#tables.activeRuns()) this.#toTakeUp.add(runId);
+    for (const runId of this.#machine.tables.activeRuns()) this.#toTakeUp.add(runId);
     const takeUpSome = () => {
       if (this.#stopped) return;
       let count = 0;
       for (const runId of this.#toTakeUp) {
-        this.#runs.get(runId);
+        this.#machine.runs.get(runId);
         if (++count >= TAKE_UP_BATCH) break;
       }
       if (this.#toTakeUp.size > 0) setImmediate(takeUpSome);
@@ -147,42 +140,38 @@ export class EmbeddedEngine implements Engine, TaskSource {
 
   /** A run came into memory: it has no turn under way, so what waited in its inbox comes into its history. */
   #loaded(run: ActiveRun): void {
-    if (!run.isClosed && this.#lifecycle.emptyInbox(run)) this.#lifecycle.scheduleTurn(run);
+    if (!run.isClosed && this.#machine.lifecycle.emptyInbox(run)) this.#machine.lifecycle.scheduleTurn(run);
     if (this.#toTakeUp.delete(run.state.runId) && !run.isClosed) this.#takeUp(run);
   }
 
   #takeUp(run: ActiveRun): void {
     for (const step of [...run.state.steps.values()]) {
-      if (step.delivery.status === 'queued') this.#steps.enqueue(run, step);
+      if (step.delivery.status === 'queued') this.#machine.steps.enqueue(run, step);
       else if (step.delivery.status === 'running') {
         run.handedOut.delete(step.scheduledEventId);
-        this.#steps.attemptLost(run, step, 'the server stopped while the step was running', false);
+        this.#machine.steps.attemptLost(run, step, 'the server stopped while the step was running', false);
       }
     }
-    if (run.needsTurn) this.#lifecycle.queueTurn(run);
+    if (run.needsTurn) this.#machine.lifecycle.queueTurn(run);
   }
 
   #give(task: QueuedTask, worker: WorkerConnection): boolean {
     switch (task.kind) {
       case 'turn':
-        return this.#turns.handOut(task.runId, worker);
+        return this.#machine.turns.handOut(task.runId, worker);
       case 'query':
-        return this.#turns.handOutQueries(task.runId, worker);
+        return this.#machine.turns.handOutQueries(task.runId, worker);
       case 'step':
-        return this.#steps.handOut(task.runId, task.scheduledEventId, worker);
+        return this.#machine.steps.handOut(task.runId, task.scheduledEventId, worker);
       default:
         return unreachable(task);
     }
   }
 
   #committed(runs: ReadonlySet<ActiveRun>): void {
-    for (const run of runs) {
-      const { runId } = run.state;
-      this.#forEvents.wake(runId, true);
-      if (run.isClosed && this.#forClose.has(runId)) this.#forClose.wake(runId, closedRunOf(run));
-    }
+    this.#reading.committed(runs);
     this.#waking.committed(runs);
-    this.#runs.settle(runs);
+    this.#machine.runs.settle(runs);
   }
 
   #failed(error: Error, onFatal: EmbeddedEngineOptions['onFatal']): void {
@@ -198,8 +187,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
     this.#waking.stop();
     this.#retention.stop();
     this.#messages.stop();
-    this.#forEvents.letAllGo();
-    this.#forClose.letAllGo();
+    this.#reading.stop(reason);
   }
 
   #requireRunning(): void {
@@ -209,7 +197,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
   /** Resolves when all that was decided is on disk. */
   async #durable<T>(value: T): Promise<T> {
     try {
-      await this.#commit.committed();
+      await this.#machine.commit.committed();
     } catch {
       throw this.#stopped;
     }
@@ -241,21 +229,21 @@ export class EmbeddedEngine implements Engine, TaskSource {
       }
     }
     const { workflowId = newWorkflowId(workflowType) } = request;
-    if (request.workflowId !== undefined && this.#runs.isTaken(workflowId)) {
-      const runId = this.#runs.latest(workflowId)?.state.runId;
+    if (request.workflowId !== undefined && this.#machine.runs.isTaken(workflowId)) {
+      const runId = this.#machine.runs.latest(workflowId)?.state.runId;
       throw new PerdureError(
         'WorkflowAlreadyExistsError',
         `the workflow id "${workflowId}" is taken by run ${runId}; ids are unique among open and retained runs`,
         { workflowId, runId },
       );
     }
-    const run = this.#lifecycle.start({ workflowId, workflowType, catalog, input });
+    const run = this.#machine.lifecycle.start({ workflowId, workflowType, catalog, input });
     const ref = { workflowId, runId: run.state.runId };
     if (idempotency) {
       const { key, fingerprint } = idempotency;
       this.#keysUnderWay.set(key, { fingerprint, ref });
-      this.#commit.write(() => this.#tables.saveIdempotency(key, fingerprint, run.key));
-      this.#commit.afterCommit(() => this.#keysUnderWay.delete(key));
+      this.#machine.commit.write(() => this.#machine.tables.saveIdempotency(key, fingerprint, run.key));
+      this.#machine.commit.afterCommit(() => this.#keysUnderWay.delete(key));
     }
     return this.#durable(ref);
   }
@@ -263,7 +251,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
   #runOfKey(key: string): { fingerprint: string; ref: RunRef } | undefined {
     const underWay = this.#keysUnderWay.get(key);
     if (underWay) return underWay;
-    const stored = this.#tables.idempotency(key);
+    const stored = this.#machine.tables.idempotency(key);
     if (!stored) return undefined;
     const { fingerprint, workflowId, runId } = stored;
     return { fingerprint, ref: { workflowId, runId } };
@@ -271,94 +259,17 @@ export class EmbeddedEngine implements Engine, TaskSource {
 
   async describe(selector: RunSelector): Promise<RunDescription> {
     this.#requireRunning();
-    const row = this.#runs.selectRow(selector);
-    const description: RunDescription = {
-      ...summaryOf(row),
-      historyLength: this.#tables.historyLength(row.key),
-      input: this.#inputOf(row.key),
-      firstRunId: row.first_run_id,
-    };
-    if (row.held_back !== null) {
-      const { reason, since } = JSON.parse(row.held_back) as { reason: string; since: number };
-      description.heldBack = { reason, since };
-    }
-    return description;
+    return this.#reading.describe(selector);
   }
 
-  async outcome(
-    selector: RunSelector,
-    options: { waitMs?: number; followChain?: boolean; abort?: AbortSignal } = {},
-  ): Promise<RunOutcome | undefined> {
+  async outcome(selector: RunSelector, options: OutcomeOptions = {}): Promise<RunOutcome | undefined> {
     this.#requireRunning();
-    const { waitMs = 0, abort } = options;
-    const follow = options.followChain ?? selector.runId === undefined;
-    const until = this.#clock.now() + waitMs;
-    let runId = this.#isOpenInMemory(selector) ? selector.runId! : this.#runs.selectRow(selector).run_id;
-    for (;;) {
-      const isOpen = this.#runs.inMemory(runId)?.isClosed === false;
-      let closed = isOpen ? undefined : this.#closedRun({ workflowId: selector.workflowId, runId });
-      if (!closed) {
-        closed = await this.#forClose.wait(runId, until - this.#clock.now(), abort);
-        this.#requireRunning();
-        closed ??= this.#closedRun({ workflowId: selector.workflowId, runId });
-        if (!closed) return undefined;
-      }
-      const next = follow ? successorOf(closed.close) : undefined;
-      if (next === undefined) return this.#outcomeOf(closed, follow);
-      runId = next;
-    }
+    return this.#reading.outcome(selector, options);
   }
 
-  #isOpenInMemory({ workflowId, runId }: RunSelector): boolean {
-    const run = runId === undefined ? undefined : this.#runs.inMemory(runId);
-    return run !== undefined && run.state.workflowId === workflowId && !run.isClosed;
-  }
-
-  #closedRun(selector: RunSelector): ClosedRun | undefined {
-    const row = this.#runs.selectRow(selector);
-    if (row.closed_at === null) return undefined;
-    const { workflow_id: workflowId, run_id: runId, first_run_id: firstRunId, format } = row;
-    return {
-      workflowId,
-      runId,
-      firstRunId,
-      format: format ?? 'current',
-      input: this.#inputOf(row.key),
-      close: this.#tables.lastEvent(row.key),
-    };
-  }
-
-  #outcomeOf(closed: ClosedRun, ofChain: boolean): RunOutcome {
-    const first =
-      ofChain && closed.firstRunId !== closed.runId ? this.#tables.runById(closed.firstRunId) : undefined;
-    return outcomeOf(closed, first ? this.#inputOf(first.key) : closed.input);
-  }
-
-  #inputOf(key: number): Payload | undefined {
-    const first = this.#tables.firstEvent(key);
-    return first.type === 'WORKFLOW_EXECUTION_STARTED' ? first.attributes.input[0] : undefined;
-  }
-
-  async history(
-    selector: RunSelector,
-    options: { afterEventId: number; limit: number; waitMs?: number; abort?: AbortSignal },
-  ): Promise<HistoryPage> {
+  async history(selector: RunSelector, options: HistoryOptions): Promise<HistoryPage> {
     this.#requireRunning();
-    const { afterEventId, limit, waitMs = 0, abort } = options;
-    const until = this.#clock.now() + waitMs;
-    const pinned = { workflowId: selector.workflowId, runId: this.#runs.selectRow(selector).run_id };
-    for (;;) {
-      const row = this.#runs.selectRow(pinned);
-      const events = this.#tables.readEvents(row.key, afterEventId, limit);
-      const isClosed = row.closed_at !== null;
-      const page = (ended: boolean): HistoryPage => ({ runId: row.run_id, events, ended });
-      if (events.length > 0) {
-        return page(isClosed && events.at(-1)!.id === this.#tables.historyLength(row.key));
-      }
-      if (isClosed) return page(true);
-      if (!(await this.#forEvents.wait(row.run_id, until - this.#clock.now(), abort))) return page(false);
-      this.#requireRunning();
-    }
+    return this.#reading.history(selector, options);
   }
 
   async signal(selector: RunSelector, name: string, input: Payload[]): Promise<RunRef> {
@@ -375,13 +286,13 @@ export class EmbeddedEngine implements Engine, TaskSource {
         );
       }
     }
-    this.#lifecycle.signal(run, { signalName: name, input });
+    this.#machine.lifecycle.signal(run, { signalName: name, input });
     return this.#durable({ workflowId, runId });
   }
 
   async query(selector: RunSelector, name: string, input: Payload[]): Promise<Payload | undefined> {
     this.#requireRunning();
-    return this.#messages.query(this.#runs.select(selector), name, input);
+    return this.#messages.query(this.#machine.runs.select(selector), name, input);
   }
 
   async update(selector: RunSelector, name: string, input: Payload[]): Promise<Payload | undefined> {
@@ -390,13 +301,16 @@ export class EmbeddedEngine implements Engine, TaskSource {
 
   async cancel(selector: RunSelector): Promise<RunRef> {
     const run = this.#openRun(selector, 'the request to stop');
-    this.#lifecycle.cancel(run, 'requested by a caller');
+    this.#machine.lifecycle.cancel(run, 'requested by a caller');
     return this.#durable({ workflowId: run.state.workflowId, runId: run.state.runId });
   }
 
   async terminate(selector: RunSelector, reason: string): Promise<RunRef> {
     const run = this.#openRun(selector, 'the request to terminate');
-    this.#lifecycle.endFromOutside(run, { type: 'WORKFLOW_EXECUTION_TERMINATED', attributes: { reason } });
+    this.#machine.lifecycle.endFromOutside(run, {
+      type: 'WORKFLOW_EXECUTION_TERMINATED',
+      attributes: { reason },
+    });
     return this.#durable({ workflowId: run.state.workflowId, runId: run.state.runId });
   }
 
@@ -405,13 +319,13 @@ export class EmbeddedEngine implements Engine, TaskSource {
     point: { stepName: string; occurrence?: number; reason?: string },
   ): Promise<RunRef> {
     this.#requireRunning();
-    return this.#durable(resetRun(this.#machine, this.#lifecycle, this.#tables, selector, point));
+    return this.#durable(resetRun(this.#machine, selector, point));
   }
 
   /** @throws WorkflowNotFoundError, WorkflowAlreadyClosedError */
   #openRun(selector: RunSelector, what: string): ActiveRun {
     this.#requireRunning();
-    const run = this.#runs.select(selector);
+    const run = this.#machine.runs.select(selector);
     if (!run.isClosed) return run;
     const { workflowId, runId, status } = run.state;
     throw new PerdureError(
@@ -424,12 +338,9 @@ export class EmbeddedEngine implements Engine, TaskSource {
     );
   }
 
-  async list(filter: RunFilter, { limit, cursor }: { limit: number; cursor?: string }): Promise<RunPage> {
+  async list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage> {
     this.#requireRunning();
-    const rows = this.#tables.listRuns(filter, decodeCursor(cursor), limit + 1);
-    const runs = rows.slice(0, limit).map(summaryOf);
-    const nextCursor = rows.length > limit ? encodeCursor(rows[limit - 1]!.key) : null;
-    return { runs, nextCursor };
+    return this.#reading.list(filter, page);
   }
 
   async catalog(name: string): Promise<Catalog | undefined> {
@@ -445,11 +356,11 @@ export class EmbeddedEngine implements Engine, TaskSource {
 
   async close(): Promise<void> {
     if (!this.#db.open) return;
-    this.#commit.flush();
+    this.#machine.commit.flush();
     this.#stop(
       new PerdureError('EngineUnavailableError', 'the server is shutting down', { retryAfterSeconds: 1 }),
     );
-    for (const worker of this.#workers) this.#dispatcher.remove(worker);
+    for (const worker of this.#workers) this.#machine.dispatcher.remove(worker);
     this.#workers.clear();
     this.#db.close();
   }
@@ -465,10 +376,10 @@ export class EmbeddedEngine implements Engine, TaskSource {
       },
       disconnected: () => {
         if (!this.#workers.delete(worker)) return;
-        this.#dispatcher.remove(worker);
+        this.#machine.dispatcher.remove(worker);
         if (this.#stopped) return;
-        this.#turns.workerLost(worker);
-        this.#steps.workerLost(worker);
+        this.#machine.turns.workerLost(worker);
+        this.#machine.steps.workerLost(worker);
       },
     };
   }
@@ -480,33 +391,34 @@ export class EmbeddedEngine implements Engine, TaskSource {
         worker.format = message.resultFormat;
         worker.slots = message.slots;
         this.#catalogs.register(message.catalog, message.workflows);
-        this.#dispatcher.register(worker, message.catalog);
+        this.#machine.dispatcher.register(worker, message.catalog);
         this.#deployed(message.catalog, message.codeId);
         return;
       case 'turnCompleted':
-        this.#turns.completed(worker, message);
+        this.#machine.turns.completed(worker, message);
         return;
       case 'turnMissed':
-        this.#turns.missed(worker, message.turnId, message.runId);
+        this.#machine.turns.missed(worker, message.turnId, message.runId);
         return;
       case 'turnFailed':
-        this.#turns.failed(worker, message);
+        this.#machine.turns.failed(worker, message);
         return;
       case 'stepCompleted':
-        this.#steps.completed(worker, message, message.result);
+        this.#machine.steps.completed(worker, message, message.result);
         return;
       case 'stepFailed':
-        this.#steps.failed(worker, message, message.failure);
+        this.#machine.steps.failed(worker, message, message.failure);
         return;
       case 'stepCancelled':
-        this.#steps.cancelled(worker, message, message.details);
+        this.#machine.steps.cancelled(worker, message, message.details);
         return;
       case 'stepHeartbeat':
-        this.#steps.heartbeat(worker, message, message.details);
+        this.#machine.steps.heartbeat(worker, message, message.details);
         return;
       case 'evicted':
         for (const runId of message.runIds) {
-          if (this.#dispatcher.cachedBy(runId) === worker) this.#dispatcher.forget(runId, false);
+          if (this.#machine.dispatcher.cachedBy(runId) === worker)
+            this.#machine.dispatcher.forget(runId, false);
         }
         return;
       case 'draining':
@@ -521,34 +433,9 @@ export class EmbeddedEngine implements Engine, TaskSource {
   #deployed(catalog: string, codeId: string): void {
     if (this.#codeIds.get(catalog) === codeId) return;
     this.#codeIds.set(catalog, codeId);
-    for (const runId of this.#tables.heldBackRuns(catalog)) {
-      const run = this.#runs.get(runId);
-      if (run) this.#turns.retryHeldBack(run);
+    for (const runId of this.#machine.tables.heldBackRuns(catalog)) {
+      const run = this.#machine.runs.get(runId);
+      if (run) this.#machine.turns.retryHeldBack(run);
     }
   }
-}
-
-function summaryOf(row: RunRow): RunSummary {
-  return {
-    workflowId: row.workflow_id,
-    runId: row.run_id,
-    workflowType: row.workflow_type,
-    catalog: row.catalog,
-    status: row.status,
-    startedAt: row.started_at,
-    completedAt: row.closed_at,
-  };
-}
-
-const encodeCursor = (key: number): string => Buffer.from(`runs:${key}`).toString('base64url');
-
-function decodeCursor(cursor: string | undefined): number {
-  if (cursor === undefined) return Number.MAX_SAFE_INTEGER;
-  const match = /^runs:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString());
-  if (!match || encodeCursor(Number(match[1])) !== cursor) {
-    throw new PerdureError('ValidationError', 'Invalid Payload', {
-      issues: [{ path: ['cursor'], message: 'not a cursor that this server gave', code: 'invalid_cursor' }],
-    });
-  }
-  return Number(match[1]);
 }

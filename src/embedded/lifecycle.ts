@@ -1,40 +1,16 @@
 /**
- * What can happen to a run: it starts, receives events, closes, and what follows from each, over all runs concerned.
- * Everything here happens in memory within one tick and is committed together, so a parent and its child, or a run
- * and the one it continues as, change as one.
+ * What can happen to a run: it starts, receives events, closes. Everything here happens in memory within one tick and
+ * is committed together, so a run and the one it continues as change as one.
  */
-import type { WorkflowSettings } from '../core/catalog.js';
-import type { Clock } from '../core/clock.js';
 import { PerdureError } from '../core/errors.js';
-import type {
-  EventAttributes,
-  EventOf,
-  ExternalFailureCause,
-  HistoryEvent,
-  NewEvent,
-} from '../core/event.js';
+import type { EventAttributes, HistoryEvent, NewEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
 import { newRunId } from '../core/id.js';
 import type { Payload } from '../core/json.js';
-import type { Limits } from '../core/limits.js';
 import { decideRetry } from '../core/retry.js';
 import { ActiveRun } from './active-run.js';
-import type { GroupCommit } from './group-commit.js';
-import type { Runs } from './runs.js';
-import { initialState, type PendingChild } from './state.js';
-import type { StepDelivering } from './step-delivery.js';
-import type { Dispatcher } from './workers.js';
-
-/** What the parts of the engine share. */
-export interface Machine {
-  readonly clock: Clock;
-  readonly limits: Limits;
-  readonly runs: Runs;
-  readonly commit: GroupCommit;
-  readonly dispatcher: Dispatcher;
-  readonly steps: StepDelivering;
-  settingsOf(catalog: string, workflowType: string): WorkflowSettings;
-}
+import type { Machine } from './machine.js';
+import { initialState } from './state.js';
 
 type Started = EventAttributes['WORKFLOW_EXECUTION_STARTED'];
 
@@ -178,15 +154,7 @@ export class Lifecycle {
   }
 
   /** Ends the run from outside, whatever it is doing. Messages it has received by then stay in its history. */
-  endFromOutside(
-    run: ActiveRun,
-    event:
-      | EventOf<
-          'WORKFLOW_EXECUTION_TERMINATED' | 'WORKFLOW_EXECUTION_TIMED_OUT' | 'WORKFLOW_EXECUTION_FAILED'
-        >
-      | NewEvent,
-    isReset = false,
-  ): void {
+  endFromOutside(run: ActiveRun, event: NewEvent, isReset = false): void {
     this.abandonTurn(run);
     this.emptyInbox(run);
     this.append(run, event, this.machine.clock.now());
@@ -232,8 +200,8 @@ export class Lifecycle {
       this.machine.dispatcher.enqueue(run.state.started.catalog, task, false);
     }
     if (isReset) return;
-    for (const child of run.state.children.values()) this.#applyClosePolicy(child);
-    if (!successor) this.#tellParent(run, event);
+    this.machine.relations.closeChildren(run);
+    if (!successor) this.machine.relations.tellParent(run, event);
   }
 
   #startSuccessor(run: ActiveRun, event: HistoryEvent): ActiveRun | undefined {
@@ -318,148 +286,6 @@ export class Lifecycle {
       this.machine.commit.afterCommit(() => update.resolve({ kind: 'refused', error }));
     }
   }
-
-  #applyClosePolicy(child: PendingChild): void {
-    if (child.runId === undefined || child.parentClosePolicy === 'ABANDON') return;
-    const run = this.#currentRunOfChain(child.workflowId);
-    if (
-      !run ||
-      run.state.started.firstExecutionRunId !==
-        this.machine.runs.get(child.runId)?.state.started.firstExecutionRunId
-    ) {
-      return;
-    }
-    if (child.parentClosePolicy === 'REQUEST_CANCEL') this.cancel(run, 'the parent closed');
-    else {
-      this.endFromOutside(run, {
-        type: 'WORKFLOW_EXECUTION_TERMINATED',
-        attributes: { reason: 'the parent closed' },
-      });
-    }
-  }
-
-  #currentRunOfChain(workflowId: string): ActiveRun | undefined {
-    const run = this.machine.runs.latest(workflowId);
-    return run && !run.isClosed ? run : undefined;
-  }
-
-  #tellParent(run: ActiveRun, event: HistoryEvent): void {
-    const { parent } = run.state.started;
-    if (!parent) return;
-    // A parent that was reset goes on as another run, which still waits for this child.
-    let target = this.machine.runs.get(parent.runId);
-    if (!target || target.isClosed) target = this.#currentRunOfChain(parent.workflowId);
-    const child = target?.state.children.get(parent.initiatedEventId);
-    if (!target || !child || child.closing || child.workflowId !== run.state.workflowId) return;
-    const closed = {
-      initiatedEventId: child.initiatedEventId,
-      startedEventId: child.startedEventId ?? 0,
-      workflowExecution: { workflowId: run.state.workflowId, runId: run.state.runId },
-      workflowType: run.state.started.workflowType,
-    };
-    this.receive(target, [childClosed(closed, event)]);
-  }
-
-  // ── what the events of a turn ask for ────────────────────────────────────────────────────────────
-
-  startChild(parent: ActiveRun, initiated: EventOf<'START_CHILD_WORKFLOW_EXECUTION_INITIATED'>): void {
-    const { workflowId, workflowType, catalog, input } = initiated.attributes;
-    if (this.machine.runs.isTaken(workflowId)) {
-      this.receive(parent, [
-        {
-          type: 'START_CHILD_WORKFLOW_EXECUTION_FAILED',
-          attributes: {
-            initiatedEventId: initiated.id,
-            workflowId,
-            workflowType,
-            cause: 'WORKFLOW_ALREADY_EXISTS',
-          },
-        },
-      ]);
-      return;
-    }
-    const child = this.start(
-      { workflowId, workflowType, catalog, input },
-      {
-        parent: {
-          workflowId: parent.state.workflowId,
-          runId: parent.state.runId,
-          initiatedEventId: initiated.id,
-          depth: (parent.state.started.parent?.depth ?? 0) + 1,
-        },
-      },
-    );
-    this.receive(parent, [
-      {
-        type: 'CHILD_WORKFLOW_EXECUTION_STARTED',
-        attributes: {
-          initiatedEventId: initiated.id,
-          workflowExecution: { workflowId, runId: child.state.runId },
-          workflowType,
-        },
-      },
-    ]);
-  }
-
-  signalExternal(
-    sender: ActiveRun,
-    initiated: EventOf<'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>,
-  ): void {
-    const { workflowId, signalName, input } = initiated.attributes;
-    const target = this.#currentRunOfChain(workflowId);
-    let cause: ExternalFailureCause | undefined;
-    if (!target) cause = 'EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND';
-    else {
-      const { workflowId: from, runId } = sender.state;
-      try {
-        this.signal(target, { signalName, input, externalWorkflowExecution: { workflowId: from, runId } });
-      } catch (error) {
-        if (!(error instanceof PerdureError)) throw error;
-        cause = 'SIGNAL_COUNT_LIMIT_EXCEEDED';
-      }
-    }
-    this.receive(sender, [
-      cause
-        ? {
-            type: 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED',
-            attributes: { initiatedEventId: initiated.id, workflowId, cause },
-          }
-        : {
-            type: 'EXTERNAL_WORKFLOW_EXECUTION_SIGNALED',
-            attributes: {
-              initiatedEventId: initiated.id,
-              workflowExecution: { workflowId, runId: target!.state.runId },
-            },
-          },
-    ]);
-  }
-
-  cancelExternal(
-    sender: ActiveRun,
-    initiated: EventOf<'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>,
-  ): void {
-    const { workflowId } = initiated.attributes;
-    const target = this.#currentRunOfChain(workflowId);
-    if (target) this.cancel(target, `requested by workflow ${sender.state.workflowId}`);
-    this.receive(sender, [
-      target
-        ? {
-            type: 'EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED',
-            attributes: {
-              initiatedEventId: initiated.id,
-              workflowExecution: { workflowId, runId: target.state.runId },
-            },
-          }
-        : {
-            type: 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED',
-            attributes: {
-              initiatedEventId: initiated.id,
-              workflowId,
-              cause: 'EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND',
-            },
-          },
-    ]);
-  }
 }
 
 /** What waits in the inbox has happened: it must not time out, fire or be reported a second time. */
@@ -488,29 +314,5 @@ function markInInbox(run: ActiveRun, event: NewEvent): void {
       return;
     }
     default:
-  }
-}
-
-function childClosed(
-  child: EventAttributes['CHILD_WORKFLOW_EXECUTION_CANCELED'],
-  event: HistoryEvent,
-): NewEvent {
-  switch (event.type) {
-    case 'WORKFLOW_EXECUTION_COMPLETED':
-      return {
-        type: 'CHILD_WORKFLOW_EXECUTION_COMPLETED',
-        attributes: { ...child, result: event.attributes.result },
-      };
-    case 'WORKFLOW_EXECUTION_FAILED':
-      return {
-        type: 'CHILD_WORKFLOW_EXECUTION_FAILED',
-        attributes: { ...child, failure: event.attributes.failure },
-      };
-    case 'WORKFLOW_EXECUTION_CANCELED':
-      return { type: 'CHILD_WORKFLOW_EXECUTION_CANCELED', attributes: child };
-    case 'WORKFLOW_EXECUTION_TIMED_OUT':
-      return { type: 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT', attributes: child };
-    default:
-      return { type: 'CHILD_WORKFLOW_EXECUTION_TERMINATED', attributes: child };
   }
 }

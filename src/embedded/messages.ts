@@ -2,18 +2,14 @@
 import { PerdureError } from '../core/errors.js';
 import type { Payload } from '../core/json.js';
 import type { ActiveRun, AdmittedUpdate, UpdateOutcome } from './active-run.js';
-import type { Lifecycle, Machine } from './lifecycle.js';
-import type { Turns } from './turns.js';
+import type { Machine } from './machine.js';
 
 export class Messages {
   #lastId = 0;
+  #isStopped = false;
   readonly #giveUps = new Set<() => void>();
 
-  constructor(
-    private readonly machine: Machine,
-    private readonly lifecycle: Lifecycle,
-    private readonly turns: Turns,
-  ) {}
+  constructor(private readonly machine: Machine) {}
 
   query(run: ActiveRun, name: string, input: Payload[]): Promise<Payload | undefined> {
     const { workflowId, runId } = run.state;
@@ -51,7 +47,7 @@ export class Messages {
         run.queries = run.queries.filter((each) => each !== query);
         reject(error);
       }, run);
-      this.turns.query(run, query);
+      this.machine.turns.query(run, query);
     });
   }
 
@@ -92,11 +88,9 @@ export class Messages {
         reject(error);
       }, run);
       run.admitted.push(update);
-      this.lifecycle.queueTurn(run);
+      this.machine.lifecycle.queueTurn(run);
     });
   }
-
-  #isStopped = false;
 
   /** Every caller who still waits is told that the server stops. */
   stop(): void {

@@ -10,17 +10,15 @@ import { newRunId } from '../core/id.js';
 import { invariant } from '../core/invariant.js';
 import type { RunRef, RunSelector } from '../engine.js';
 import { ActiveRun } from './active-run.js';
-import type { Lifecycle, Machine } from './lifecycle.js';
+import type { Machine } from './machine.js';
 import { applyEvent, initialState } from './state.js';
-import type { Tables } from './tables.js';
 
 export function resetRun(
   machine: Machine,
-  lifecycle: Lifecycle,
-  tables: Tables,
   selector: RunSelector,
   point: { stepName: string; occurrence?: number; reason?: string },
 ): RunRef {
+  const { lifecycle, tables } = machine;
   // What was decided so far goes to disk first, so that the history can be read from one place.
   machine.commit.flush();
   const base = machine.runs.selectRow(selector);

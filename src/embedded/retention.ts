@@ -1,7 +1,5 @@
 /** Closed runs leave after their time, a few at a commit, so that removal never holds up other work. */
-import type { Clock } from '../core/clock.js';
-import type { GroupCommit } from './group-commit.js';
-import type { Tables } from './tables.js';
+import type { Machine } from './machine.js';
 
 /** How often closed runs are looked for when there were none to remove. */
 const INTERVAL_MS = 60_000;
@@ -13,15 +11,10 @@ export class Retention {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(
-    private readonly tables: Tables,
-    private readonly commit: GroupCommit,
-    private readonly clock: Clock,
-    private readonly limits: { retentionMs: number; retentionBatch: number },
-  ) {}
+  constructor(private readonly machine: Machine) {}
 
   start(): void {
-    this.#schedule(Math.min(INTERVAL_MS, this.limits.retentionMs));
+    this.#schedule(Math.min(INTERVAL_MS, this.machine.limits.retentionMs));
   }
 
   stop(): void {
@@ -36,13 +29,13 @@ export class Retention {
   }
 
   #remove(): void {
-    const { retentionMs, retentionBatch } = this.limits;
-    const expired = this.tables.expiredRuns(this.clock.now() - retentionMs, retentionBatch);
+    const { retentionMs, retentionBatch } = this.machine.limits;
+    const expired = this.machine.tables.expiredRuns(this.machine.clock.now() - retentionMs, retentionBatch);
     if (expired.length === 0) {
       this.#schedule(Math.min(INTERVAL_MS, retentionMs));
       return;
     }
-    for (const key of expired) this.commit.write(() => this.tables.deleteRun(key));
-    this.commit.afterCommit(() => this.#schedule(PAUSE_MS));
+    for (const key of expired) this.machine.commit.write(() => this.machine.tables.deleteRun(key));
+    this.machine.commit.afterCommit(() => this.#schedule(PAUSE_MS));
   }
 }

@@ -49,7 +49,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (run_key, seq)
   ) STRICT, WITHOUT ROWID;
 
- -- How far the delivery of a pending step has come (JSON of StepDelivery), once that is more than its scheduled event says.
+ -- How far the delivery of a pending step has come (JSON of Delivery), once that is more than its scheduled event says.
   CREATE TABLE steps (
     run_key            INTEGER NOT NULL,
     scheduled_event_id INTEGER NOT NULL,

@@ -4,7 +4,7 @@
  * 1. `applyEvent` is the only thing that changes what the history says of a run; replaying a history from event 1
  *    gives the same state as having lived through it.
  * 2. How far a step's delivery has come (attempt, backoff, heartbeat) is not in the history until the step closes, as
- *    in Temporal; it is `StepDelivery`, kept beside the history and reset to a first attempt when rebuilt from it.
+ *    in Temporal; it is `Delivery`, kept beside the history and reset to a first attempt when rebuilt from it.
  */
 import {
   CLOSE_EVENTS,
@@ -18,7 +18,7 @@ import { invariant } from '../core/invariant.js';
 import type { Payload } from '../core/json.js';
 import { type RunStatus, STATUS_OF_CLOSE_EVENT } from '../core/run.js';
 
-export interface StepDelivery {
+export interface Delivery {
   status: 'queued' | 'running' | 'backoff';
   attempt: number;
   /** Backoff: when the next attempt may start. */
@@ -43,7 +43,7 @@ export interface PendingStep {
   cancelRequestedEventId?: number;
   /** Its closing event waits in the inbox for the turn under way to end. */
   closing: boolean;
-  delivery: StepDelivery;
+  delivery: Delivery;
 }
 
 export interface PendingTimer {
@@ -132,7 +132,7 @@ export function isActive(state: RunState): boolean {
   return false;
 }
 
-export function newDelivery(): StepDelivery {
+export function newDelivery(): Delivery {
   return { status: 'queued', attempt: 1, availableAt: 0, startedAt: 0, heartbeatAt: 0, suspect: false };
 }
 

@@ -12,18 +12,15 @@ import type { Payload } from '../core/json.js';
 import { decideRetry } from '../core/retry.js';
 import type { StepAttempt, StepStopReason } from '../core/task.js';
 import { type ActiveRun, EVENT_BEFORE } from './active-run.js';
-import type { Lifecycle, Machine } from './lifecycle.js';
+import type { Machine } from './machine.js';
 import { type PendingStep, stepDueAt } from './state.js';
 import { attemptKey, type WorkerConnection } from './workers.js';
 
-export class StepDelivering {
+export class StepDelivery {
   /** Who has which attempt. */
   readonly #holders = new Map<string, WorkerConnection>();
 
-  constructor(
-    private readonly machine: Machine,
-    private readonly lifecycle: Lifecycle,
-  ) {}
+  constructor(private readonly machine: Machine) {}
 
   /** The step's delivery changed and it waits for a worker. */
   requeue(run: ActiveRun, step: PendingStep): void {
@@ -154,7 +151,7 @@ export class StepDelivering {
       );
       return;
     }
-    this.lifecycle.receive(run, [
+    this.machine.lifecycle.receive(run, [
       {
         type: 'ACTIVITY_TASK_CANCELED',
         attributes: {
@@ -320,7 +317,7 @@ export class StepDelivering {
     }
     events.push(event);
     run.changedSteps.add(step.scheduledEventId);
-    this.lifecycle.receive(run, events);
+    this.machine.lifecycle.receive(run, events);
   }
 
   /** The step whose current attempt this is, and frees the worker's slot. Undefined for a stale answer. */

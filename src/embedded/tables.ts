@@ -10,7 +10,7 @@ import { invariant } from '../core/invariant.js';
 import type { ResultFormat, RunStatus } from '../core/run.js';
 import type { RunFilter } from '../engine.js';
 import { ActiveRun, type HeldBack } from './active-run.js';
-import { applyEvent, initialState, isActive, type StepDelivery, wakeAt } from './state.js';
+import { applyEvent, type Delivery, initialState, isActive, wakeAt } from './state.js';
 
 export interface RunRow {
   key: number;
@@ -258,7 +258,7 @@ export class Tables {
       const { scheduled_event_id: id, delivery } = stored as { scheduled_event_id: number; delivery: string };
       const step = run.state.steps.get(id);
       invariant(step, `run ${row.run_id}: step ${id} has a delivery but is not pending`);
-      step.delivery = JSON.parse(delivery) as StepDelivery;
+      step.delivery = JSON.parse(delivery) as Delivery;
       run.savedSteps.add(id);
     }
     for (const step of run.state.steps.values()) {

@@ -15,8 +15,7 @@ import type { HistoryEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
 import type { FromWorker, QueryAnswer, TurnTask } from '../core/task.js';
 import type { ActiveRun, AdmittedUpdate, TurnUnderWay, WaitingQuery } from './active-run.js';
-import type { Lifecycle, Machine } from './lifecycle.js';
-import type { Tables } from './tables.js';
+import type { Machine } from './machine.js';
 import { brokenLimit, eventOfCommand, impossibleCommand, isCloseCommand } from './turn.js';
 import type { WorkerConnection } from './workers.js';
 
@@ -39,11 +38,7 @@ export class Turns {
   #lastTurnId = 0;
   readonly #queries = new Map<number, QueriesUnderWay>();
 
-  constructor(
-    private readonly machine: Machine,
-    private readonly lifecycle: Lifecycle,
-    private readonly tables: Tables,
-  ) {}
+  constructor(private readonly machine: Machine) {}
 
   /** Gives the run's turn to the worker, unless it needs none any more. */
   handOut(runId: string, worker: WorkerConnection): boolean {
@@ -98,9 +93,9 @@ export class Turns {
     const turn = run.turn!;
     const { commands } = answer;
     if (run.inbox.length > 0 && commands.some(isCloseCommand)) {
-      this.lifecycle.abandonTurn(run);
-      this.lifecycle.emptyInbox(run);
-      this.lifecycle.queueTurn(run);
+      this.machine.lifecycle.abandonTurn(run);
+      this.machine.lifecycle.emptyInbox(run);
+      this.machine.lifecycle.queueTurn(run);
       return;
     }
     const wrong = impossibleCommand(
@@ -109,7 +104,7 @@ export class Turns {
       turn.updates.map((update) => update.request.updateId),
     );
     if (wrong !== undefined) {
-      this.lifecycle.abandonTurn(run);
+      this.machine.lifecycle.abandonTurn(run);
       const message = `the worker answered with a command that cannot be: ${wrong}`;
       const failure: Failure = { kind: 'application', type: 'ImpossibleCommand', message };
       this.#holdBack(run, turn.startedAt, 'WORKFLOW_WORKER_UNHANDLED_FAILURE', failure);
@@ -121,7 +116,7 @@ export class Turns {
     if (limit !== undefined) {
       run.admitted.unshift(...turn.updates);
       run.queries.unshift(...turn.queries);
-      this.lifecycle.failForLimit(run, limit);
+      this.machine.lifecycle.failForLimit(run, limit);
       return;
     }
     if (
@@ -131,7 +126,7 @@ export class Turns {
       // The worker's copy has lived through a turn that the history does not have.
       this.machine.dispatcher.forget(run.state.runId, true);
       this.#settleUpdates(run, turn.updates, commands);
-      if (this.lifecycle.emptyInbox(run)) this.lifecycle.scheduleTurn(run);
+      if (this.machine.lifecycle.emptyInbox(run)) this.machine.lifecycle.scheduleTurn(run);
     } else {
       this.#record(run, turn, worker, commands);
     }
@@ -170,7 +165,7 @@ export class Turns {
     const run = this.#takeTurn(worker, answer.turnId, answer.runId);
     if (!run) return;
     const turn = run.turn!;
-    this.lifecycle.abandonTurn(run);
+    this.machine.lifecycle.abandonTurn(run);
     this.#holdBack(run, turn.startedAt, answer.cause, answer.failure);
   }
 
@@ -188,8 +183,8 @@ export class Turns {
       }
       if (run.turn?.turnId !== turnId) continue;
       const { startedAt } = run.turn;
-      this.lifecycle.abandonTurn(run);
-      this.lifecycle.emptyInbox(run);
+      this.machine.lifecycle.abandonTurn(run);
+      this.machine.lifecycle.emptyInbox(run);
       if (!worker.isDraining) run.lostTurns++;
       if (run.lostTurns > LOST_TURNS_WITHOUT_BACKOFF) {
         const message = `worker ${worker.identity} ended while it ran a turn of this run, ${run.lostTurns} times in a row: the workflow may loop without end or use up the memory`;
@@ -222,7 +217,7 @@ export class Turns {
 
   /** Queues what the run needs next: a turn, or only the answers to its queries. */
   #continue(run: ActiveRun): void {
-    if (run.needsTurn) this.lifecycle.queueTurn(run);
+    if (run.needsTurn) this.machine.lifecycle.queueTurn(run);
     else if (run.queries.length > 0) {
       const task = { kind: 'query', runId: run.state.runId } as const;
       this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.lostTurns > 0);
@@ -270,7 +265,7 @@ export class Turns {
   #eventsAfter(run: ActiveRun, afterEventId: number): HistoryEvent[] {
     const unsaved = run.unsaved.filter((event) => event.id > afterEventId);
     if (unsaved[0]?.id === afterEventId + 1) return unsaved;
-    return [...this.tables.readEvents(run.key, afterEventId), ...unsaved];
+    return [...this.machine.tables.readEvents(run.key, afterEventId), ...unsaved];
   }
 
   #takeTurn(worker: WorkerConnection, turnId: number, runId: string): ActiveRun | undefined {
@@ -281,7 +276,7 @@ export class Turns {
   }
 
   #record(run: ActiveRun, turn: TurnUnderWay, worker: WorkerConnection, commands: readonly Command[]): void {
-    const { lifecycle } = this;
+    const { lifecycle } = this.machine;
     const { state } = run;
     if (state.turnScheduledEventId === undefined) {
       lifecycle.append(run, { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } }, turn.startedAt);
@@ -339,19 +334,19 @@ export class Turns {
         this.machine.steps.cancel(run, event.attributes.scheduledEventId, event.id);
         return;
       case 'START_CHILD_WORKFLOW_EXECUTION_INITIATED':
-        this.lifecycle.startChild(run, event);
+        this.machine.relations.startChild(run, event);
         return;
       case 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
-        this.lifecycle.signalExternal(run, event);
+        this.machine.relations.signalExternal(run, event);
         return;
       case 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
-        this.lifecycle.cancelExternal(run, event);
+        this.machine.relations.cancelExternal(run, event);
         return;
       case 'WORKFLOW_EXECUTION_COMPLETED':
       case 'WORKFLOW_EXECUTION_FAILED':
       case 'WORKFLOW_EXECUTION_CANCELED':
       case 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW':
-        this.lifecycle.afterClose(run);
+        this.machine.lifecycle.afterClose(run);
         return;
       default:
     }
@@ -397,12 +392,12 @@ export class Turns {
     const now = this.machine.clock.now();
     const scheduledEventId = run.state.turnScheduledEventId;
     if (!run.heldBack && scheduledEventId !== undefined) {
-      const started = this.lifecycle.append(
+      const started = this.machine.lifecycle.append(
         run,
         { type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId } },
         startedAt,
       );
-      this.lifecycle.append(
+      this.machine.lifecycle.append(
         run,
         {
           type: 'WORKFLOW_TASK_FAILED',
@@ -425,8 +420,8 @@ export class Turns {
     run.changed = true;
     refuseQueries(run.queries, failure.message);
     run.queries = [];
-    this.lifecycle.emptyInbox(run);
-    if (scheduledEventId !== undefined) this.lifecycle.scheduleTurn(run);
+    this.machine.lifecycle.emptyInbox(run);
+    if (scheduledEventId !== undefined) this.machine.lifecycle.scheduleTurn(run);
     this.machine.commit.changed(run);
   }
 

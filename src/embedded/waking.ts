@@ -3,10 +3,8 @@
  * sleeping run costs no memory.
  */
 import type { ActiveRun } from './active-run.js';
-import type { Lifecycle, Machine } from './lifecycle.js';
+import type { Machine } from './machine.js';
 import { wakeAt } from './state.js';
-import type { Tables } from './tables.js';
-import type { Turns } from './turns.js';
 
 /** setTimeout takes no longer one; a far instant is simply looked at again. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -19,15 +17,10 @@ export class Waking {
   #nextAt = Number.POSITIVE_INFINITY;
   #isStopped = false;
 
-  constructor(
-    private readonly machine: Machine,
-    private readonly lifecycle: Lifecycle,
-    private readonly turns: Turns,
-    private readonly tables: Tables,
-  ) {}
+  constructor(private readonly machine: Machine) {}
 
   start(): void {
-    const next = this.tables.nextWakeAt();
+    const next = this.machine.tables.nextWakeAt();
     if (next !== undefined) this.#arm(next);
   }
 
@@ -52,7 +45,7 @@ export class Waking {
   #wake(): void {
     this.#nextAt = Number.POSITIVE_INFINITY;
     const now = this.machine.clock.now();
-    const due = this.tables.dueRuns(now, BATCH);
+    const due = this.machine.tables.dueRuns(now, BATCH);
     for (const runId of due) {
       const run = this.machine.runs.get(runId);
       if (!run) continue;
@@ -62,7 +55,7 @@ export class Waking {
       this.machine.commit.changed(run);
     }
     this.machine.commit.afterCommit(() => {
-      const next = this.tables.nextWakeAt();
+      const next = this.machine.tables.nextWakeAt();
       if (next !== undefined) this.#arm(next);
     });
   }
@@ -71,20 +64,20 @@ export class Waking {
     const { state } = run;
     if (run.isClosed || (earliest(run) ?? Number.POSITIVE_INFINITY) > now) return;
     if (state.started.executionExpiresAt !== undefined && state.started.executionExpiresAt <= now) {
-      this.lifecycle.endFromOutside(run, { type: 'WORKFLOW_EXECUTION_TIMED_OUT', attributes: {} });
+      this.machine.lifecycle.endFromOutside(run, { type: 'WORKFLOW_EXECUTION_TIMED_OUT', attributes: {} });
       return;
     }
     const backoffMs = state.started.firstTurnBackoffMs;
     if (!state.hadTurn && backoffMs !== undefined && state.startedAt + backoffMs <= now) {
-      this.lifecycle.scheduleTurn(run);
+      this.machine.lifecycle.scheduleTurn(run);
     }
     const fired = [...state.timers.values()].filter((timer) => !timer.firing && timer.firesAt <= now);
     fired.sort((a, b) => a.firesAt - b.firesAt || a.startedEventId - b.startedEventId);
     for (const { timerId, startedEventId } of fired) {
-      this.lifecycle.receive(run, [{ type: 'TIMER_FIRED', attributes: { timerId, startedEventId } }]);
+      this.machine.lifecycle.receive(run, [{ type: 'TIMER_FIRED', attributes: { timerId, startedEventId } }]);
     }
     this.machine.steps.due(run, now);
-    if (run.heldBack && run.heldBack.retryAt <= now) this.turns.retryHeldBack(run);
+    if (run.heldBack && run.heldBack.retryAt <= now) this.machine.turns.retryHeldBack(run);
   }
 }
 
