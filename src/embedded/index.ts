@@ -140,7 +140,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
 
   /** A run came into memory: it has no turn under way, so what waited in its inbox comes into its history. */
   #loaded(run: ActiveRun): void {
-    if (!run.isClosed && this.#machine.lifecycle.emptyInbox(run)) this.#machine.lifecycle.scheduleTurn(run);
+    if (!run.isClosed) this.#machine.lifecycle.takeInbox(run);
     if (this.#toTakeUp.delete(run.state.runId) && !run.isClosed) this.#takeUp(run);
   }
 

@@ -74,8 +74,13 @@ export class Lifecycle {
     this.scheduleTurn(run);
   }
 
-  /** What waited for the turn to end comes into the history. Returns whether there was anything. */
-  emptyInbox(run: ActiveRun): boolean {
+  /** What waited for the turn to end comes into the history, and the run gets a turn to see it. */
+  takeInbox(run: ActiveRun): void {
+    if (this.#emptyInbox(run)) this.scheduleTurn(run);
+  }
+
+  /** Returns whether there was anything. */
+  #emptyInbox(run: ActiveRun): boolean {
     if (run.inbox.length === 0) return false;
     const groups = run.inbox;
     run.inbox = [];
@@ -156,7 +161,7 @@ export class Lifecycle {
   /** Ends the run from outside, whatever it is doing. Messages it has received by then stay in its history. */
   endFromOutside(run: ActiveRun, event: NewEvent, isReset = false): void {
     this.abandonTurn(run);
-    this.emptyInbox(run);
+    this.#emptyInbox(run);
     this.append(run, event, this.machine.clock.now());
     this.afterClose(run, isReset);
   }

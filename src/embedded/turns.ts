@@ -72,12 +72,12 @@ export class Turns {
     run.queries = [];
     this.#queries.set(turnId, { runId, worker, queries });
     worker.turns.set(turnId, runId);
-    // A worker that has the run cached has lived through all its turns; what it was not sent are only their records.
-    const isCached = worker.cached.has(runId);
-    if (!isCached) this.machine.dispatcher.remember(runId, worker, run.state.lastEventId);
+    const events = this.#eventsFor(run, worker);
+    this.machine.dispatcher.remember(runId, worker, run.state.lastEventId);
+    run.unsent = [];
     worker.send({
       ...this.#describe(run, turnId, run.state.lastAt),
-      events: isCached ? [] : this.#eventsAfter(run, 0),
+      events,
       updates: [],
       queries: queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
       readOnly: true,
@@ -94,8 +94,7 @@ export class Turns {
     const { commands } = answer;
     if (run.inbox.length > 0 && commands.some(isCloseCommand)) {
       this.machine.lifecycle.abandonTurn(run);
-      this.machine.lifecycle.emptyInbox(run);
-      this.machine.lifecycle.queueTurn(run);
+      this.machine.lifecycle.takeInbox(run);
       return;
     }
     const wrong = impossibleCommand(
@@ -126,7 +125,7 @@ export class Turns {
       // The worker's copy has lived through a turn that the history does not have.
       this.machine.dispatcher.forget(run.state.runId, true);
       this.#settleUpdates(run, turn.updates, commands);
-      if (this.machine.lifecycle.emptyInbox(run)) this.machine.lifecycle.scheduleTurn(run);
+      this.machine.lifecycle.takeInbox(run);
     } else {
       this.#record(run, turn, worker, commands);
     }
@@ -184,7 +183,7 @@ export class Turns {
       if (run.turn?.turnId !== turnId) continue;
       const { startedAt } = run.turn;
       this.machine.lifecycle.abandonTurn(run);
-      this.machine.lifecycle.emptyInbox(run);
+      this.machine.lifecycle.takeInbox(run);
       if (!worker.isDraining) run.lostTurns++;
       if (run.lostTurns > LOST_TURNS_WITHOUT_BACKOFF) {
         const message = `worker ${worker.identity} ended while it ran a turn of this run, ${run.lostTurns} times in a row: the workflow may loop without end or use up the memory`;
@@ -239,15 +238,22 @@ export class Turns {
       catalog: state.started.catalog,
       startedAt,
       historyLength: state.lastEventId,
-      continueAsNewSuggested: state.lastEventId >= this.machine.limits.historyEventsSuggestContinue,
+      continueAsNewSuggested: this.#suggestsContinueAsNew(state.lastEventId),
     };
+  }
+
+  #suggestsContinueAsNew(historyLength: number): boolean {
+    return historyLength >= this.machine.limits.historyEventsSuggestContinue;
   }
 
   #send(run: ActiveRun, turn: TurnUnderWay, events: HistoryEvent[]): void {
     this.machine.dispatcher.remember(run.state.runId, turn.worker, turn.upTo);
     run.unsent = [];
+    const { lastEventId, turnScheduledEventId } = run.state;
     turn.worker.send({
       ...this.#describe(run, turn.turnId, turn.startedAt),
+      // Of a turn that only updates caused, the scheduled event is written when its answer has been taken.
+      historyLength: turnScheduledEventId === undefined ? lastEventId + 1 : lastEventId,
       events,
       updates: turn.updates.map((update) => update.request),
       queries: turn.queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
@@ -284,7 +290,13 @@ export class Turns {
     const scheduledEventId = state.turnScheduledEventId!;
     const started = lifecycle.append(
       run,
-      { type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId } },
+      {
+        type: 'WORKFLOW_TASK_STARTED',
+        attributes: {
+          scheduledEventId,
+          ...(this.#suggestsContinueAsNew(turn.upTo) && { suggestContinueAsNew: true }),
+        },
+      },
       turn.startedAt,
     );
     const now = this.machine.clock.now();
@@ -317,9 +329,8 @@ export class Turns {
       if (event) appended.push(lifecycle.append(run, event, now));
     }
     this.#settleUpdates(run, turn.updates, commands);
-    const hadInbox = lifecycle.emptyInbox(run);
+    lifecycle.takeInbox(run);
     for (const event of appended) this.#carryOut(run, event);
-    if (hadInbox) lifecycle.scheduleTurn(run);
   }
 
   /** What an event of a turn asks for. */
@@ -420,7 +431,7 @@ export class Turns {
     run.changed = true;
     refuseQueries(run.queries, failure.message);
     run.queries = [];
-    this.machine.lifecycle.emptyInbox(run);
+    this.machine.lifecycle.takeInbox(run);
     if (scheduledEventId !== undefined) this.machine.lifecycle.scheduleTurn(run);
     this.machine.commit.changed(run);
   }

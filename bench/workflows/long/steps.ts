@@ -1,0 +1,3 @@
+import { step } from 'perdure';
+
+export const increment = step({ name: 'increment', fn: async (value: number) => value + 1 });

@@ -1,0 +1,266 @@
+/** The command line as a person meets it: real processes of the built program. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url));
+const TOKEN = 'a-token-that-is-long-enough-for-tests';
+
+let folder: string;
+let running: Program[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'));
+});
+
+afterEach(async () => {
+  for (const program of running) program.child.kill('SIGKILL');
+  await Promise.all(running.map((program) => program.exited));
+  running = [];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Program {
+  child: ChildProcess;
+  exited: Promise<number | null>;
+  output(): string;
+  /** Resolves when the output matches; rejects when the program ends before. */
+  says(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+function perdure(args: string[], env: Record<string, string> = {}): Program {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { PATH, ...env } });
+  let output = '';
+  const listeners = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      for (const listener of listeners) listener();
+    });
+  }
+  const exited = once(child, 'close').then(([code]) => code as number | null);
+  const program: Program = {
+    child,
+    exited,
+    output: () => output,
+    says: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = pattern.exec(output);
+          if (found) resolve(found);
+        };
+        listeners.add(look);
+        look();
+        void exited.then((code) => reject(new Error(`it ended with ${code} and had said:\n${output}`)));
+      }),
+  };
+  running.push(program);
+  return program;
+}
+
+async function serve(
+  args: string[] = [],
+  env: Record<string, string> = {},
+): Promise<Program & { url: string }> {
+  const program = perdure(['serve', '--port', '0', ...args], env);
+  const [, url] = await program.says(/"url":"([^"]+)".*"perdure is ready"/);
+  return { ...program, url: url! };
+}
+
+async function run(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${url}/workflow/run`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+const GREETING = { workflowName: 'greeting', input: { name: 'Ada' } };
+
+describe('wrong use', () => {
+  it.each([
+    ['a port that is none', ['serve', '--port', '70000'], {}, /--port.*0 to 65535/],
+    ['a port in the environment that is none', ['serve'], { PORT: 'http' }, /PORT.*0 to 65535/],
+    ['no workers', ['dev', '--workers', '0'], {}, /--workers.*1 to 256/],
+    ['a catalog with a space', ['serve'], { PERDURE_CATALOG: 'a b' }, /PERDURE_CATALOG/],
+    ['an empty token', ['serve'], { API_AUTH_TOKEN: '' }, /API_AUTH_TOKEN.*empty/],
+    ['an unknown result format', ['serve', '--result-format', 'new'], {}, /current, legacy/],
+    ['a server that is no URL', ['worker', 'x', '--server', 'localhost:3001'], {}, /--server/],
+    ['an unknown flag', ['serve', '--prot', '1'], {}, /--prot/],
+    ['an unknown command', ['server'], {}, /server/],
+  ])('refuses %s with one line and exit code 2', async (_what, args, env, says) => {
+    const program = perdure(args, env as Record<string, string>);
+    expect(await program.exited).toBe(2);
+    expect(program.output()).toMatch(says);
+    expect(program.output().trim().split('\n').length).toBeLessThanOrEqual(2);
+  });
+
+  it('shows help and version', async () => {
+    const help = perdure(['--help']);
+    expect(await help.exited).toBe(0);
+    expect(help.output()).toMatch(/dev.*serve.*worker/s);
+    const version = perdure(['--version']);
+    expect(await version.exited).toBe(0);
+    expect(version.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('what stands in the way of starting', () => {
+  async function refusal(args: string[], env: Record<string, string> = {}): Promise<string> {
+    const program = perdure(args, env);
+    expect(await program.exited).toBe(1);
+    expect(program.output().trim().split('\n')).toHaveLength(1);
+    return program.output();
+  }
+
+  it('is a folder that does not exist or has no workflows', async () => {
+    expect(await refusal(['dev', '--port', '0'])).toMatch(/\.\/workflows.*does not exist/);
+    mkdirSync(join(folder, 'empty'));
+    expect(await refusal(['serve', '--port', '0', '--workflows', 'empty'])).toMatch(/empty.*no workflow/);
+    expect(await refusal(['worker', 'empty'])).toMatch(/empty.*no workflow/);
+  });
+
+  it('is production without a token', async () => {
+    for (const command of ['serve', 'dev']) {
+      expect(await refusal([command, '--port', '0'], { NODE_ENV: 'production' })).toMatch(
+        /API_AUTH_TOKEN is not set/,
+      );
+    }
+  });
+
+  it('is an address that others reach, without a token', async () => {
+    expect(await refusal(['serve', '--port', '0', '--host', '0.0.0.0'])).toMatch(/API_AUTH_TOKEN/);
+  });
+
+  it('is a port in use', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    expect(await refusal(['serve', '--port', `${port}`])).toContain(`port ${port} is in use`);
+    taken.close();
+  });
+
+  it('is a data folder in use, which is not disturbed', async () => {
+    const first = await serve();
+    expect(await refusal(['serve', '--port', '0'])).toMatch(/in use by another perdure/);
+    expect((await fetch(`${first.url}/ready`)).status).toBe(200);
+  });
+});
+
+describe('dev', () => {
+  it('says what to try, and that works', async () => {
+    const program = perdure(['dev', EXAMPLES, '--port', '0']);
+    const [line] = await program.says(/curl -X POST \S+\/workflow\/run .*"workflowName":"greeting".*/);
+    const curl = /POST (\S+) -H 'content-type: application\/json' -d '(.*)'$/.exec(line!.trim())!;
+    const response = await fetch(curl[1]!, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: curl[2]!,
+    });
+    expect(await response.json()).toMatchObject({
+      v: '2',
+      status: 'completed',
+      output: { greeting: 'Hello, Ada!' },
+    });
+    program.child.kill('SIGINT');
+    expect(await program.exited).toBe(0);
+  });
+});
+
+describe('serve and worker', () => {
+  it('run workflows together, keep state over a restart and end at SIGTERM with 0', async () => {
+    const first = await serve(['--workflows', EXAMPLES, '--workers', '1']);
+    const answer = (await (await run(first.url, { ...GREETING, workflowId: 'kept' })).json()) as {
+      runId: string;
+    };
+    expect(answer).toMatchObject({ status: 'completed', output: { greeting: 'Hello, Ada!' } });
+    const open = run(first.url, {
+      workflowName: 'subscription',
+      workflowId: 'open',
+      input: { customer: 'a', periods: 2 },
+    });
+    await expect.poll(async () => (await fetch(`${first.url}/workflow/open/status`)).status).toBe(200);
+    first.child.kill('SIGTERM');
+    expect((await open).status).toBe(503);
+    expect(await first.exited).toBe(0);
+
+    const second = await serve();
+    const kept = await fetch(`${second.url}/workflow/kept/result`);
+    expect(await kept.json()).toEqual(answer);
+    const status = await fetch(`${second.url}/workflow/open/status`);
+    expect(await status.json()).toMatchObject({ status: 'running', workflowType: 'subscription' });
+  });
+
+  it('take a worker from elsewhere with the token, and none without', async () => {
+    const server = await serve([], { API_AUTH_TOKEN: TOKEN, HOST: '127.0.0.1' });
+    const stranger = perdure([
+      'worker',
+      EXAMPLES,
+      '--server',
+      server.url,
+      '--token',
+      'wrong',
+      '--workers',
+      '1',
+    ]);
+    await stranger.says(/needs the token|401/);
+    const refused = await run(server.url, GREETING);
+    expect(refused.status).toBe(401);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    expect((await run(server.url, GREETING, headers)).status).toBe(503);
+
+    const worker = perdure(
+      ['worker', EXAMPLES, '--server', server.url, '--workers', '1', '--result-format', 'legacy'],
+      {
+        API_AUTH_TOKEN: `${TOKEN},next-token`,
+      },
+    );
+    await worker.says(/workers are ready/);
+    await expect
+      .poll(async () => (await run(server.url, GREETING, headers)).status, { timeout: 10_000 })
+      .toBe(200);
+    const result = await (await run(server.url, GREETING, headers)).json();
+    expect(result).toMatchObject({ status: 'completed', errorDetails: null });
+    expect(result).not.toHaveProperty('v');
+    worker.child.kill('SIGTERM');
+    expect(await worker.exited).toBe(0);
+    for (const { output } of [server, worker, stranger]) expect(output()).not.toContain(TOKEN);
+  });
+
+  it('do not take local workers that do not know the secret of a server without a token', async () => {
+    const server = await serve();
+    const stranger = perdure(['worker', EXAMPLES, '--server', server.url, '--workers', '1']);
+    await stranger.says(/needs the token|401/);
+  });
+
+  it('end at once at a second signal', async () => {
+    const slow = join(folder, 'slow');
+    mkdirSync(slow);
+    writeFileSync(
+      join(slow, 'workflow.js'),
+      "import { workflow } from 'perdure';\nimport { hang } from './steps.js';\nexport default workflow({ name: 'slow', fn: () => hang() });\n",
+    );
+    writeFileSync(
+      join(slow, 'steps.js'),
+      "import { step } from 'perdure';\nexport const hang = step({ name: 'hang', fn: () => new Promise((resolve) => { console.log('hanging'); setTimeout(resolve, 60_000); }) });\n",
+    );
+    const server = await serve(['--workflows', slow, '--workers', '1']);
+    await fetch(`${server.url}/workflow/start`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ workflowName: 'slow', input: null }),
+    });
+    await server.says(/hanging/);
+    server.child.kill('SIGTERM');
+    await server.says(/shutting down/);
+    server.child.kill('SIGTERM');
+    expect(await server.exited).toBe(143);
+  });
+});

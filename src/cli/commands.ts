@@ -1,0 +1,141 @@
+/** What the commands do, once their options are read. Each resolves to the exit code. */
+import { relative } from 'node:path';
+import type { Log } from '../core/log.js';
+import { isLoopbackHost, splitTokens } from '../http/index.js';
+import { startWorkers } from '../worker/supervisor.js';
+import { jsonLog, prettyLog } from './logs.js';
+import {
+  DEFAULT_WORKFLOWS,
+  isProduction,
+  type ServerSettings,
+  type WorkerSettings,
+  workflowsFolder,
+} from './options.js';
+import { type Service, startService } from './service.js';
+import { untilSignal } from './shutdown.js';
+import { welcomeText } from './welcome.js';
+
+/** What a person can put right; told in one line, without a stack. */
+export class StartError extends Error {}
+
+/** Steps get this long to end when the service stops for good. */
+const STOP_GRACE_MS = 10_000;
+/** In development nobody wants to wait for it. */
+const DEV_STOP_GRACE_MS = 1_000;
+/** Short enough to be noticed as weak before it is guessed. */
+const SHORT_TOKEN_LENGTH = 32;
+
+export async function dev(folder: string | undefined, settings: ServerSettings): Promise<number> {
+  requireToken(settings);
+  const workflows = workflowsFolder(folder) ?? DEFAULT_WORKFLOWS;
+  const signal = untilSignal();
+  const log = prettyLog();
+  const service = await startService({ ...settings, workflows, watch: true, log });
+  void service.registered.then((registration) => {
+    const entries = registration.workflows.map(({ entry }) => entry);
+    const { data, token } = settings;
+    const hasToken = token !== undefined;
+    console.log(welcomeText({ url: service.url, folder: workflows, data, hasToken, workflows: entries }));
+  });
+  return serveUntilEnd(service, signal, DEV_STOP_GRACE_MS, log);
+}
+
+export async function serve(settings: ServerSettings & { workflows?: string }): Promise<number> {
+  requireToken(settings);
+  const signal = untilSignal();
+  const log = jsonLog();
+  for (const token of settings.token ? splitTokens(settings.token) : []) {
+    if (token.length < SHORT_TOKEN_LENGTH) {
+      log.warn(
+        { length: token.length },
+        `the API token is short: use at least ${SHORT_TOKEN_LENGTH} random characters`,
+      );
+    }
+  }
+  const service = await startService({ ...settings, log });
+  const { catalog, data, workflows } = settings;
+  if (workflows !== undefined) await Promise.race([service.registered, signal, service.failed]);
+  log.info({ url: service.url, catalog, data, workflows }, 'perdure is ready');
+  return serveUntilEnd(service, signal, STOP_GRACE_MS, log);
+}
+
+export async function worker(folder: string | undefined, settings: WorkerSettings): Promise<number> {
+  const directory = workflowsFolder(folder) ?? DEFAULT_WORKFLOWS;
+  const signal = untilSignal();
+  const log = jsonLog();
+  const { server, token, catalog, workers: count, resultFormat } = settings;
+  const workers = startWorkers({
+    directory,
+    serverUrl: server,
+    token: token && splitTokens(token)[0],
+    catalog,
+    count,
+    resultFormat,
+    log,
+  });
+  const outcome = await Promise.race([workers.ready.then(() => undefined), signal]);
+  if (outcome === undefined) {
+    log.info({ server, catalog, folder: relative('.', directory), workers: count }, 'the workers are ready');
+    await signal;
+  }
+  await workers.stop(STOP_GRACE_MS);
+  return 0;
+}
+
+async function serveUntilEnd(
+  service: Service,
+  signal: Promise<NodeJS.Signals>,
+  graceMs: number,
+  log: Log,
+): Promise<number> {
+  const end = await Promise.race([signal, service.failed]);
+  if (end instanceof Error) {
+    log.error(
+      { err: end },
+      'the storage failed: what was not acknowledged may be lost, the rest is read at the next start',
+    );
+    await service.stop(0).catch(() => {});
+    return 1;
+  }
+  log.info({ signal: end }, 'shutting down');
+  await service.stop(graceMs);
+  return 0;
+}
+
+/** Whom the API is open to must not be an accident. */
+function requireToken({ token, host }: ServerSettings): void {
+  if (token !== undefined) return;
+  const remedy = 'Set API_AUTH_TOKEN to a long random secret';
+  if (isProduction()) {
+    throw new StartError(
+      `NODE_ENV is production and API_AUTH_TOKEN is not set: the API would be open to everybody. ${remedy}`,
+    );
+  }
+  if (host !== undefined && !isLoopbackHost(host)) {
+    throw new StartError(
+      `without a token the server listens on loopback only, and ${host} is not. ${remedy}`,
+    );
+  }
+}
+
+/** One line for what a person can put right, undefined for what is our bug. */
+export function explainStartFailure(
+  error: unknown,
+  { port, host }: { port?: number; host?: string },
+): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof StartError || ['DataFolderError', 'LoadError'].includes(error.name))
+    return error.message;
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `port ${port} is in use: stop what listens there, or choose another one with --port`;
+    case 'EACCES':
+      return `port ${port} may not be opened by this user: choose one above 1023 with --port`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${host} is not an address of this machine: give one with --host`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+/** The command line. Exit codes: 0 ended as asked, 1 could not start or had to stop, 2 wrong use. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import pc from 'picocolors';
+import { dev, explainStartFailure, serve, worker } from './commands.js';
+import {
+  catalogOption,
+  dataOption,
+  hostOption,
+  portOption,
+  resultFormatOption,
+  type ServerSettings,
+  serverOption,
+  spareCores,
+  tokenOption,
+  type WorkerSettings,
+  workersOption,
+  workflowsOption,
+} from './options.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const program = new Command('perdure')
+  .description('A durable workflow service with an HTTP API')
+  .version(version)
+  .exitOverride()
+  .configureOutput({
+    outputError: (text, write) => write(`${pc.red('perdure:')} ${text.replace(/^error: /, '')}`),
+  });
+
+/** Runs a command to its end and leaves with its exit code. */
+async function run(
+  command: () => Promise<number>,
+  where: { port?: number; host?: string } = {},
+): Promise<void> {
+  try {
+    process.exit(await command());
+  } catch (error) {
+    const line = explainStartFailure(error, where);
+    console.error(`${pc.red('perdure:')} ${line ?? (error instanceof Error ? error.stack : String(error))}`);
+    process.exit(1);
+  }
+}
+
+program
+  .command('dev')
+  .description('server and workers for development: loads changed files again, prints what to try')
+  .argument('[folder]', 'folder of workflows, default ./workflows')
+  .addOption(portOption())
+  .addOption(hostOption())
+  .addOption(dataOption())
+  .addOption(catalogOption())
+  .addOption(workersOption(1))
+  .addOption(tokenOption())
+  .addOption(resultFormatOption())
+  .action((folder: string | undefined, settings: ServerSettings) =>
+    run(() => dev(folder, settings), settings),
+  );
+
+program
+  .command('serve')
+  .description('server for production, with workers for a folder if one is given')
+  .addOption(workflowsOption())
+  .addOption(portOption())
+  .addOption(hostOption())
+  .addOption(dataOption())
+  .addOption(catalogOption())
+  .addOption(workersOption(spareCores()))
+  .addOption(tokenOption())
+  .addOption(resultFormatOption())
+  .action((settings: ServerSettings & { workflows?: string }) => run(() => serve(settings), settings));
+
+program
+  .command('worker')
+  .description('workers for a server that runs elsewhere')
+  .argument('[folder]', 'folder of workflows, default ./workflows')
+  .addOption(serverOption())
+  .addOption(tokenOption())
+  .addOption(catalogOption())
+  .addOption(workersOption(spareCores()))
+  .addOption(resultFormatOption())
+  .action((folder: string | undefined, settings: WorkerSettings) => run(() => worker(folder, settings)));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  // Help and version end here too, with 0; everything else is wrong use.
+  process.exit(error.exitCode === 0 ? 0 : 2);
+}

@@ -1,0 +1,100 @@
+/**
+ * Who may call. Owns the reading of the Authorization header and the rule for servers without a token.
+ *
+ * 1. Tokens are compared as SHA-256 digests in constant time, and every candidate is compared with every token, so
+ *    the time of a refusal says nothing about how close the guess was.
+ * 2. A server without a token serves this machine only: it listens on loopback, and it answers only requests that
+ *    were addressed to loopback, so that a web page cannot reach it under a name that points here (DNS rebinding) or
+ *    from a foreign origin.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** Says why a request is refused, or undefined when it may pass. */
+export type Gate = (request: IncomingMessage) => string | undefined;
+
+/** The gate for `token`: one secret, or two of them separated by a comma while one replaces the other. */
+export function createGate(token: string | undefined): Gate {
+  if (token === undefined) return refuseUnlessLocal;
+  const accepts = createTokenCheck(token);
+  return (request) => {
+    // Of several Authorization headers Node keeps the first; a proxy in front may have judged another one.
+    if (hasSeveral(request.rawHeaders, 'authorization')) return REFUSED;
+    return accepts(request.headers.authorization) ? undefined : REFUSED;
+  };
+}
+
+const REFUSED = 'The call needs valid credentials: send "Authorization: Bearer <token>" or "Basic <token>"';
+
+/** Whether an Authorization header carries one of the tokens. */
+export function createTokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const digests = splitTokens(token).map(digest);
+  return (authorization) => {
+    let accepted = false;
+    for (const candidate of presented(authorization)) {
+      const given = digest(candidate);
+      for (const expected of digests) accepted = timingSafeEqual(given, expected) || accepted;
+    }
+    return accepted;
+  };
+}
+
+export function splitTokens(token: string): string[] {
+  const tokens = token
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (tokens.length === 0) throw new Error('the token is empty: give a secret, or two separated by a comma');
+  return tokens;
+}
+
+/** What the header may mean: the token itself, or what a browser or `curl -u` makes of a user and a password. */
+function presented(authorization: string | undefined): string[] {
+  const match = authorization === undefined ? null : /^(basic|bearer) +(\S+)$/i.exec(authorization);
+  if (!match) return [];
+  const value = match[2]!;
+  if (match[1]!.toLowerCase() === 'bearer') return [value];
+  const decoded = Buffer.from(value, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  return colon === -1 ? [value] : [value, decoded.slice(colon + 1)];
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function hasSeveral(rawHeaders: string[], name: string): boolean {
+  let found = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i]!;
+    if (header.length === name.length && header.toLowerCase() === name) found++;
+  }
+  return found > 1;
+}
+
+function refuseUnlessLocal(request: IncomingMessage): string | undefined {
+  if (!isLoopbackAuthority(request.headers.host)) {
+    return 'This server has no token and so answers only on localhost: set API_AUTH_TOKEN to serve other names';
+  }
+  const { origin } = request.headers;
+  if (origin !== undefined && !isLoopbackOrigin(origin)) {
+    return 'This server has no token and so answers no web page from elsewhere: set API_AUTH_TOKEN';
+  }
+  return undefined;
+}
+
+/** Whether listening on `host` keeps other machines out. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  return name === 'localhost' || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
+}
+
+function isLoopbackAuthority(authority: string | undefined): boolean {
+  if (authority === undefined) return false;
+  return isLoopbackHost(authority.replace(/:\d{1,5}$/, ''));
+}
+
+function isLoopbackOrigin(origin: string): boolean {
+  const match = /^https?:\/\/([^/]+)$/.exec(origin);
+  return match !== null && isLoopbackAuthority(match[1]);
+}

@@ -1,0 +1,90 @@
+/**
+ * The two forms of a workflow result, as JSON texts.
+ *
+ * 1. Input and output are JSON texts already and go into the answer as they are, unread: what a workflow returned is
+ *    what the caller gets, to the byte, and a large output costs no parsing.
+ * 2. Stacks never leave the service.
+ */
+import { type Failure, MAX_CAUSE_DEPTH } from '../core/failure.js';
+import type { ClosedStatus } from '../core/run.js';
+import type { RunOutcome } from '../engine.js';
+
+export function resultText(outcome: RunOutcome): string {
+  const failure = failureOf(outcome);
+  const execution = `"workflowId":${JSON.stringify(outcome.workflowId)},"runId":${JSON.stringify(outcome.runId)},"status":"${outcome.status}"`;
+  const values = `"input":${outcome.input ?? 'null'},"output":${outputOf(outcome)},"trace":null`;
+  if (outcome.format === 'legacy') {
+    const message = failure ? JSON.stringify(unwrap(failure).original.message) : 'null';
+    const details = failure ? JSON.stringify(legacyErrorDetails(failure)) : 'null';
+    return `{${execution},${values},"error":${message},"errorDetails":${details}}`;
+  }
+  const error = failure ? JSON.stringify(serializeError(failure)) : 'null';
+  return `{"v":"2",${execution},${values},"error":${error}}`;
+}
+
+function outputOf(outcome: RunOutcome): string {
+  return outcome.status === 'completed' ? (outcome.output ?? 'null') : 'null';
+}
+
+/** Runs that ended against their will carry an error too, also where the engine recorded no more than the end. */
+const ERROR_OF_END: Partial<Record<ClosedStatus, Failure>> = {
+  failed: { kind: 'application', type: 'Error', message: 'The workflow failed' },
+  cancelled: { kind: 'cancelled', type: 'CancelledError', message: 'The workflow was cancelled' },
+  terminated: { kind: 'terminated', type: 'TerminatedError', message: 'The workflow was terminated' },
+  timed_out: { kind: 'timeout', type: 'TimeoutError', message: 'The workflow took longer than it may' },
+};
+
+function failureOf(outcome: RunOutcome): Failure | undefined {
+  return outcome.status === 'completed' || outcome.status === 'continued_as_new'
+    ? undefined
+    : (outcome.failure ?? ERROR_OF_END[outcome.status]);
+}
+
+/**
+ * Failures of steps and children wrap what was thrown there; a reader wants the error itself, and which step it
+ * came from.
+ */
+function unwrap(failure: Failure): { original: Failure; activityType: string | undefined } {
+  let original = failure;
+  let activityType = failure.activityType;
+  while ((original.kind === 'step' || original.kind === 'child') && original.cause) {
+    original = original.cause;
+    activityType ??= original.activityType;
+  }
+  return { original, activityType };
+}
+
+type SerializedError = Record<string, unknown> & { name: string; message: string };
+
+/** Names that the form itself defines; a property of the user's error must not pose as one of them. */
+const RESERVED = new Set(['name', 'message', 'activityType', 'cause', 'stack', 'stackTrace', '__proto__']);
+
+export function serializeError(failure: Failure, depth = 0): SerializedError {
+  const { original, activityType } = unwrap(failure);
+  const error: SerializedError = { name: original.type, message: original.message };
+  if (activityType !== undefined) error.activityType = activityType;
+  for (const [key, value] of Object.entries(original.properties ?? {})) {
+    if (!RESERVED.has(key)) error[key] = value;
+  }
+  if (original.cause && depth < MAX_CAUSE_DEPTH) error.cause = serializeError(original.cause, depth + 1);
+  return error;
+}
+
+function legacyErrorDetails(failure: Failure): object {
+  const { original, activityType } = unwrap(failure);
+  return {
+    message: original.message,
+    name: original.type,
+    retryable: original.kind === 'application' ? !original.nonRetryable : null,
+    activityId: activityType ?? null,
+    cause: original.cause ? legacyCause(original.cause, 1) : null,
+  };
+}
+
+function legacyCause(failure: Failure, depth: number): object {
+  const { original } = unwrap(failure);
+  const cause = { name: original.type, message: original.message };
+  return original.cause && depth < MAX_CAUSE_DEPTH
+    ? { ...cause, cause: legacyCause(original.cause, depth + 1) }
+    : cause;
+}

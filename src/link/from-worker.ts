@@ -1,0 +1,180 @@
+/**
+ * Whether what arrived from a worker has the shape of a message. User code lives in that process, so nothing it
+ * sends is taken on trust: the engine must be able to read every message without meeting a missing field.
+ */
+import type { Command, CommandKind } from '../core/command.js';
+import { isCatalogName } from '../core/names.js';
+import type { FromWorker } from '../core/task.js';
+
+type Fields = Record<string, unknown>;
+type Check = (value: Fields) => boolean;
+
+/** What is wrong with `value`, or undefined when it is a message. */
+export function shapeProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return 'not an object';
+  const check = Object.hasOwn(MESSAGES, value.kind as PropertyKey)
+    ? MESSAGES[value.kind as FromWorker['kind']]
+    : undefined;
+  if (!check) return `unknown kind ${JSON.stringify(value.kind)?.slice(0, 50)}`;
+  return check(value) ? undefined : `a field of ${String(value.kind)} is missing or of the wrong type`;
+}
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isOptionalText = (value: unknown) => value === undefined || typeof value === 'string';
+const isCount = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+const isDuration = (value: unknown) => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+const isOptionalDuration = (value: unknown) => value === undefined || isDuration(value);
+const isBoolean = (value: unknown) => typeof value === 'boolean';
+
+function isListOf(value: unknown, check: (item: unknown) => boolean): boolean {
+  if (!Array.isArray(value)) return false;
+  for (const item of value) if (!check(item)) return false;
+  return true;
+}
+
+const isAttempt: Check = (m) => isText(m.runId) && isCount(m.scheduledEventId) && isCount(m.attempt);
+
+/** Far beyond the depth that `toFailure` makes; a loop cannot be packed. */
+const MAX_CAUSES = 50;
+
+function isFailure(value: unknown, depth = 0): boolean {
+  return (
+    isObject(value) &&
+    isText(value.kind) &&
+    isText(value.type) &&
+    isText(value.message) &&
+    isOptionalText(value.stackTrace) &&
+    (value.nonRetryable === undefined || isBoolean(value.nonRetryable)) &&
+    (value.properties === undefined || isObject(value.properties)) &&
+    (value.cause === undefined || (depth < MAX_CAUSES && isFailure(value.cause, depth + 1)))
+  );
+}
+
+function isRetryPolicy(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    isDuration(value.initialIntervalMs) &&
+    isDuration(value.backoffCoefficient) &&
+    isDuration(value.maximumIntervalMs) &&
+    isCount(value.maximumAttempts) &&
+    isListOf(value.nonRetryableErrorTypes, isText)
+  );
+}
+
+function isStepSettings(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    isDuration(value.startToCloseTimeoutMs) &&
+    isOptionalDuration(value.scheduleToCloseTimeoutMs) &&
+    isOptionalDuration(value.scheduleToStartTimeoutMs) &&
+    isOptionalDuration(value.heartbeatTimeoutMs) &&
+    isRetryPolicy(value.retry)
+  );
+}
+
+const isInput = (value: unknown) => isListOf(value, isText);
+
+const COMMANDS: {
+  [K in CommandKind]: (command: { [F in keyof Extract<Command, { kind: K }>]: unknown }) => boolean;
+} = {
+  scheduleStep: (c) =>
+    isText(c.activityId) && isText(c.stepName) && isInput(c.input) && isStepSettings(c.settings),
+  cancelStep: (c) => isText(c.activityId),
+  startTimer: (c) => isText(c.timerId) && isDuration(c.durationMs),
+  cancelTimer: (c) => isText(c.timerId),
+  recordPatch: (c) => isText(c.patchId) && isBoolean(c.deprecated),
+  startChild: (c) =>
+    isText(c.childSeq) &&
+    isText(c.workflowId) &&
+    isText(c.workflowType) &&
+    isOptionalText(c.catalog) &&
+    isInput(c.input) &&
+    isText(c.parentClosePolicy),
+  signalExternal: (c) =>
+    isText(c.signalSeq) && isText(c.workflowId) && isText(c.signalName) && isInput(c.input),
+  cancelExternal: (c) => isText(c.cancelSeq) && isText(c.workflowId) && isOptionalText(c.childSeq),
+  acceptUpdate: (c) => isText(c.updateId),
+  rejectUpdate: (c) => isText(c.updateId) && isText(c.reason) && isFailure(c.failure),
+  completeUpdate: (c) =>
+    isText(c.updateId) && isOptionalText(c.result) && (c.failure === undefined || isFailure(c.failure)),
+  completeRun: (c) => isOptionalText(c.result),
+  failRun: (c) => isFailure(c.failure),
+  cancelRun: () => true,
+  continueAsNew: (c) => isText(c.workflowType) && isInput(c.input),
+};
+
+function isCommand(value: unknown): boolean {
+  if (!isObject(value) || !Object.hasOwn(COMMANDS, value.kind as PropertyKey)) return false;
+  return (COMMANDS[value.kind as CommandKind] as Check)(value);
+}
+
+function isAnswer(value: unknown): boolean {
+  if (!isObject(value) || !isCount(value.queryId)) return false;
+  switch (value.kind) {
+    case 'answered':
+      return isOptionalText(value.result);
+    case 'failed':
+      return isFailure(value.failure);
+    case 'noHandler':
+      return isListOf(value.known, isText);
+    default:
+      return false;
+  }
+}
+
+const isSchema = (value: unknown) => value === null || isObject(value);
+const isNamed = (value: unknown) => isObject(value) && isText(value.name);
+
+function isRegisteredWorkflow(value: unknown): boolean {
+  if (
+    !isObject(value) ||
+    !isObject(value.entry) ||
+    !isObject(value.settings) ||
+    !isBoolean(value.declaresSignals)
+  ) {
+    return false;
+  }
+  const { entry, settings } = value;
+  return (
+    isText(entry.name) &&
+    (entry.description === null || isText(entry.description)) &&
+    isText(entry.path) &&
+    isSchema(entry.inputSchema) &&
+    isSchema(entry.outputSchema) &&
+    isListOf(entry.aliases, isText) &&
+    isListOf(entry.steps, isNamed) &&
+    isListOf(entry.signals, isNamed) &&
+    isListOf(entry.queries, isNamed) &&
+    isListOf(entry.updates, isNamed) &&
+    isOptionalDuration(settings.executionTimeoutMs) &&
+    (settings.retry === undefined || isRetryPolicy(settings.retry))
+  );
+}
+
+const MESSAGES: Record<FromWorker['kind'], Check> = {
+  register: (m) =>
+    isCatalogName(m.catalog) &&
+    isListOf(m.workflows, isRegisteredWorkflow) &&
+    isObject(m.slots) &&
+    isCount(m.slots.turns) &&
+    isCount(m.slots.steps) &&
+    (m.resultFormat === 'current' || m.resultFormat === 'legacy') &&
+    isText(m.identity) &&
+    isText(m.codeId),
+  turnCompleted: (m) =>
+    isCount(m.turnId) && isText(m.runId) && isListOf(m.commands, isCommand) && isListOf(m.answers, isAnswer),
+  turnMissed: (m) => isCount(m.turnId) && isText(m.runId),
+  turnFailed: (m) =>
+    isCount(m.turnId) &&
+    isText(m.runId) &&
+    (m.cause === 'NON_DETERMINISTIC_ERROR' || m.cause === 'WORKFLOW_WORKER_UNHANDLED_FAILURE') &&
+    isFailure(m.failure),
+  stepCompleted: (m) => isAttempt(m) && isOptionalText(m.result),
+  stepFailed: (m) => isAttempt(m) && isFailure(m.failure),
+  stepCancelled: (m) => isAttempt(m) && isOptionalText(m.details),
+  stepHeartbeat: (m) => isAttempt(m) && isOptionalText(m.details),
+  evicted: (m) => isListOf(m.runIds, isText),
+  draining: () => true,
+};

@@ -1,0 +1,65 @@
+/** The package `perdure`: what authors of workflows and steps import. The list is explicit; what is not here is private. */
+export type { RetryOptions } from '../core/catalog.js';
+export { type Duration, DurationError } from '../core/duration.js';
+export type { CancellationType } from '../core/event.js';
+export { PayloadError } from '../core/json.js';
+export { z } from 'zod';
+export type { HandlerDeclaration, HandlerDeclarations, StepOptions } from './definition.js';
+export {
+  CancelledError,
+  ChildWorkflowError,
+  DefinitionError,
+  DeterminismError,
+  ExternalWorkflowError,
+  FatalError,
+  isCancellation,
+  type SchemaIssue,
+  StepError,
+  TerminatedError,
+  TimeoutError,
+  UsageError,
+  ValidationError,
+} from './errors.js';
+export {
+  type HttpRequest,
+  type HttpResponse,
+  type ResponseOptions,
+  sendHttpRequest,
+  sendPostRequestAndAwaitWebhook,
+  type WebhookRequest,
+} from './http.js';
+export {
+  deprecatePatch,
+  type ExternalWorkflowHandle,
+  getExternalWorkflowHandle,
+  log,
+  patched,
+  uuid4,
+  workflowInfo,
+} from './info.js';
+export {
+  allHandlersFinished,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  type QueryDefinition,
+  type SetHandlerOptions,
+  type SetUpdateHandlerOptions,
+  type SignalDefinition,
+  setHandler,
+  type UpdateDefinition,
+} from './messages.js';
+export { executeInParallel, type JobResult, type ParallelOptions } from './parallel.js';
+export type { LogLevel, WorkflowInfo } from './runtime.js';
+export type { Schema } from './schema.js';
+export { CancellationScope, type CancellationScopeOptions } from './scope.js';
+export { type Step, step } from './step.js';
+export { type Logger, type StepContext, stepContext } from './step-context.js';
+export { condition, sleep } from './waiting.js';
+export {
+  type ChildOptions,
+  type Workflow,
+  type WorkflowContext,
+  type WorkflowOptions,
+  workflow,
+} from './workflow.js';

@@ -1,0 +1,90 @@
+/** Schemas of inputs and outputs: any Standard Schema that can also give a JSON Schema. */
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import * as z from 'zod';
+import type { JsonSchema } from '../core/catalog.js';
+import { DefinitionError, type SchemaIssue, ValidationError } from './errors.js';
+
+export type Schema = StandardSchemaV1;
+
+/** What a caller passes: before defaults and transforms. */
+export type InputOf<S extends Schema> = StandardSchemaV1.InferInput<S>;
+/** What comes out of parsing. */
+export type OutputOf<S extends Schema> = StandardSchemaV1.InferOutput<S>;
+
+export function isSchema(value: unknown): value is Schema {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
+  const standard = (value as Partial<Schema>)['~standard'];
+  return typeof standard === 'object' && standard !== null && typeof standard.validate === 'function';
+}
+
+/**
+ * The parsed value, at once where the schema allows it. `what` names the value in the error, such as
+ * `input of workflow "order"`.
+ * @throws ValidationError (or the promise rejects with it)
+ */
+export function parse(schema: Schema | undefined, value: unknown, what: string): unknown {
+  if (!schema) return value;
+  const result = schema['~standard'].validate(value);
+  return isPromise(result) ? result.then((settled) => accept(settled, what)) : accept(result, what);
+}
+
+export function isPromise<T>(value: T | PromiseLike<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}
+
+function accept(result: StandardSchemaV1.Result<unknown>, what: string): unknown {
+  if (!result.issues) return result.value;
+  const issues = result.issues.map(issueOf);
+  const first = issues[0];
+  const where = first && first.path.length > 0 ? `${first.path.join('.')}: ` : '';
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
+  throw new ValidationError(`${what} is invalid: ${where}${first?.message ?? 'no reason given'}${more}`, issues);
+}
+
+function issueOf(issue: StandardSchemaV1.Issue): SchemaIssue {
+  const path = (issue.path ?? []).map((part) => {
+    const key = typeof part === 'object' && part !== null ? part.key : part;
+    return typeof key === 'number' ? key : String(key);
+  });
+  const code = (issue as { code?: unknown }).code;
+  return { path, message: issue.message, code: typeof code === 'string' ? code : 'invalid' };
+}
+
+type Io = 'input' | 'output';
+
+/**
+ * JSON Schema 2020-12 of what goes into (`input`) or comes out of (`output`) a schema.
+ * @throws DefinitionError when the schema gives none
+ */
+export function jsonSchemaOf(schema: Schema, io: Io): JsonSchema {
+  let why = 'it has no JSON Schema';
+  for (const give of [standardJsonSchema, zodJsonSchema, ownJsonSchema]) {
+    try {
+      const given = give(schema, io);
+      // Through JSON, so that what is registered is plain data whatever the library returned.
+      if (given) return JSON.parse(JSON.stringify(given)) as JsonSchema;
+    } catch (error) {
+      why = error instanceof Error ? error.message : String(error);
+    }
+  }
+  throw new DefinitionError(
+    `the ${io} schema (${schema['~standard'].vendor}) gives no JSON Schema: ${why}. ` +
+      'Use types that JSON can carry, such as z.iso.datetime() in place of z.date()',
+  );
+}
+
+function standardJsonSchema(schema: Schema, io: Io): JsonSchema | undefined {
+  const converter = (schema['~standard'] as Partial<StandardJSONSchemaV1.Props>).jsonSchema;
+  return converter?.[io]({ target: 'draft-2020-12' });
+}
+
+function zodJsonSchema(schema: Schema, io: Io): JsonSchema | undefined {
+  if (schema['~standard'].vendor !== 'zod') return undefined;
+  return z.toJSONSchema(schema as unknown as z.ZodType, { io, target: 'draft-2020-12' }) as JsonSchema;
+}
+
+function ownJsonSchema(schema: Schema, io: Io): JsonSchema | undefined {
+  const own = schema as { toJsonSchema?: unknown; toJSONSchema?: unknown };
+  const give = own.toJsonSchema ?? own.toJSONSchema;
+  return typeof give === 'function' ? (give.call(schema, { io }) as JsonSchema) : undefined;
+}

@@ -1,0 +1,168 @@
+/**
+ * Cancellation scopes: a tree of scopes along which cancellation travels downwards.
+ *
+ * 1. The root scope of a run is cancelled when the run is asked to stop.
+ * 2. Cancelling a cancellable scope cancels the operations that were started in it and, in the same instant, its
+ *    child scopes. A scope that is not cancellable learns of the request (`cancelRequested`) and shields what is inside.
+ * 3. An operation that is started in a scope which is already cancelled rejects without being started.
+ */
+import { type Duration, toMs } from '../core/duration.js';
+import { CancelledError } from './errors.js';
+import { type Cancel, currentRuntime, type Settle } from './runtime.js';
+
+export interface CancellationScopeOptions {
+  /** False shields the scope from the cancellation of its parents. */
+  cancellable: boolean;
+  /** The scope is cancelled after this time. */
+  timeout?: Duration;
+  /** The current scope when absent; null makes a root. */
+  parent?: CancellationScope | null;
+}
+
+export class CancellationScope {
+  readonly cancellable: boolean;
+  readonly parent: CancellationScope | undefined;
+  readonly timeoutMs: number | undefined;
+  #cancellation: CancelledError | undefined;
+  #requested: { promise: Promise<never>; reject: (error: CancelledError) => void } | undefined;
+  readonly #children = new Set<CancellationScope>();
+  readonly #operations = new Set<Cancel>();
+
+  constructor(options: CancellationScopeOptions) {
+    this.cancellable = options.cancellable;
+    this.timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout of a scope');
+    this.parent =
+      options.parent === null ? undefined : (options.parent ?? currentScope('new CancellationScope()'));
+    this.#attach();
+  }
+
+  /** The scope that the calling code runs in. */
+  static current(): CancellationScope {
+    return currentScope('CancellationScope.current()');
+  }
+
+  /** Runs `fn` in a scope of its own, which is cancelled with its parent. */
+  static cancellable<T>(fn: () => Promise<T>): Promise<T> {
+    return new CancellationScope({ cancellable: true }).run(fn);
+  }
+
+  /** Runs `fn` shielded from cancellation: for cleanup that must run to its end. */
+  static nonCancellable<T>(fn: () => Promise<T>): Promise<T> {
+    return new CancellationScope({ cancellable: false }).run(fn);
+  }
+
+  /** Runs `fn` and cancels what it has under way after `timeout`. */
+  static withTimeout<T>(timeout: Duration, fn: () => Promise<T>): Promise<T> {
+    return new CancellationScope({ cancellable: true, timeout }).run(fn);
+  }
+
+  /** Whether operations of this scope are refused. */
+  get consideredCancelled(): boolean {
+    return this.cancellable && this.#cancellation !== undefined;
+  }
+
+  /** Rejects when cancellation is requested, whether or not the scope is cancellable. */
+  get cancelRequested(): Promise<never> {
+    if (!this.#requested) {
+      let reject!: (error: CancelledError) => void;
+      const promise = new Promise<never>((_, rejectPromise) => {
+        reject = rejectPromise;
+      });
+      // Nobody has to listen to it.
+      promise.catch(() => {});
+      if (this.#cancellation) reject(this.#cancellation);
+      this.#requested = { promise, reject };
+    }
+    return this.#requested.promise;
+  }
+
+  run<T>(fn: () => Promise<T>): Promise<T> {
+    const runtime = currentRuntime('CancellationScope.run()');
+    this.#attach();
+    return runtime.scopes.run(this, () => this.#runInside(fn));
+  }
+
+  async #runInside<T>(fn: () => Promise<T>): Promise<T> {
+    const stopTimer = this.timeoutMs === undefined ? undefined : this.#startTimeout(this.timeoutMs);
+    try {
+      return await fn();
+    } finally {
+      stopTimer?.();
+      if (this.parent) this.parent.#children.delete(this);
+    }
+  }
+
+  cancel(): void {
+    this.#request(new CancelledError());
+  }
+
+  /** The error that operations of this scope reject with, once it is cancelled. */
+  get cancellation(): CancelledError | undefined {
+    return this.cancellable ? this.#cancellation : undefined;
+  }
+
+  addOperation(cancel: Cancel): void {
+    this.#operations.add(cancel);
+  }
+
+  removeOperation(cancel: Cancel): void {
+    this.#operations.delete(cancel);
+  }
+
+  #attach(): void {
+    const { parent } = this;
+    if (!parent) return;
+    parent.#children.add(this);
+    if (parent.cancellation) this.#request(parent.cancellation);
+  }
+
+  #startTimeout(timeoutMs: number): () => void {
+    const stop = currentRuntime('CancellationScope.withTimeout()').startTimer(Math.max(1, timeoutMs), {
+      resolve: () => this.cancel(),
+      reject() {},
+    });
+    return () => stop(new CancelledError());
+  }
+
+  #request(cancellation: CancelledError): void {
+    if (this.#cancellation) return;
+    this.#cancellation = cancellation;
+    this.#requested?.reject(cancellation);
+    if (!this.cancellable) return;
+    for (const cancel of [...this.#operations]) cancel(cancellation);
+    for (const child of [...this.#children]) child.#request(cancellation);
+  }
+}
+
+function currentScope(what: string): CancellationScope {
+  const runtime = currentRuntime(what);
+  return runtime.scopes.getStore() ?? runtime.rootScope;
+}
+
+/**
+ * Starts an operation in the current scope and gives its promise. Cancelling the scope calls the operation's cancel;
+ * the operation itself decides when that settles it.
+ */
+export function inCurrentScope<T>(what: string, start: (settle: Settle<T>) => Cancel): Promise<T> {
+  const scope = currentScope(what);
+  if (scope.cancellation) return Promise.reject(scope.cancellation);
+  return new Promise<T>((resolve, reject) => {
+    let settled = false;
+    let cancel: Cancel | undefined;
+    const done = () => {
+      settled = true;
+      if (cancel) scope.removeOperation(cancel);
+    };
+    cancel = start({
+      resolve(value) {
+        done();
+        resolve(value);
+      },
+      reject(error) {
+        done();
+        reject(error);
+      },
+    });
+    if (!settled) scope.addOperation(cancel);
+  });
+}

@@ -1,0 +1,136 @@
+/** `step({…})`: a durable step when a workflow calls it, a plain function anywhere else. */
+import type { StepSettings } from '../core/event.js';
+import { invariant } from '../core/invariant.js';
+import { DEFAULT_START_TO_CLOSE_MS, DEFAULT_STEP_RETRY } from '../core/retry.js';
+import {
+  brandStep,
+  checkFn,
+  checkName,
+  checkSchemas,
+  resolveStepOptions,
+  type StepDefinition,
+  type StepOptions,
+} from './definition.js';
+import { DefinitionError, UsageError } from './errors.js';
+import { currentRuntime, hasRuntime, type StepDefaults } from './runtime.js';
+import { type InputOf, type OutputOf, parse, type Schema } from './schema.js';
+import { inCurrentScope } from './scope.js';
+import { runAsPlainFunction } from './step-context.js';
+
+/** The argument of a call: left out where the input may be undefined. */
+export type CallInput<Input> = unknown extends Input
+  ? [input?: Input]
+  : undefined extends Input
+    ? [input?: Input]
+    : [input: Input];
+
+/** Call it inside a workflow's `fn`, and it runs durably in a worker; call it in a plain test, and it just runs. */
+export type Step<Input = unknown, Output = unknown> = (...args: CallInput<Input>) => Promise<Output>;
+
+interface StepBase {
+  name: string;
+  description?: string;
+  options?: StepOptions;
+}
+type Result<T> = T | Promise<T>;
+
+export function step<I extends Schema, O extends Schema>(
+  definition: StepBase & { inputSchema: I; outputSchema: O; fn: (input: OutputOf<I>) => Result<InputOf<O>> },
+): Step<InputOf<I>, OutputOf<O>>;
+export function step<I extends Schema, Output>(
+  definition: StepBase & { inputSchema: I; outputSchema?: undefined; fn: (input: OutputOf<I>) => Result<Output> },
+): Step<InputOf<I>, Output>;
+export function step<O extends Schema, Input = unknown>(
+  definition: StepBase & { inputSchema?: undefined; outputSchema: O; fn: (input: Input) => Result<InputOf<O>> },
+): Step<Input, OutputOf<O>>;
+export function step<Input, Output>(
+  definition: StepBase & {
+    inputSchema?: undefined;
+    outputSchema?: undefined;
+    fn: (input: Input) => Result<Output>;
+  },
+): Step<Input, Output>;
+export function step(
+  definition: StepBase & { inputSchema?: Schema; outputSchema?: Schema; fn: (input: never) => unknown },
+): Step<never, unknown> {
+  if (typeof definition !== 'object' || definition === null) {
+    throw new DefinitionError('step() needs its definition: step({ name, fn })');
+  }
+  const { name, description, inputSchema, outputSchema, fn } = definition;
+  checkName('step', name);
+  const what = `step "${name}"`;
+  checkFn(what, fn);
+  checkSchemas(what, definition);
+  const options = resolveStepOptions(what, definition.options);
+  return callable({ name, description, inputSchema, outputSchema, options, fn });
+}
+
+/** The workflow side of a step: its name and options, without the code that workers run. */
+export function stepReference(reference: { name: string; options?: StepOptions }): Step<never, unknown> {
+  checkName('step', reference.name);
+  return callable({
+    name: reference.name,
+    options: resolveStepOptions(`step "${reference.name}"`, reference.options),
+  });
+}
+
+function callable(definition: StepDefinition): Step<never, unknown> {
+  let settings: StepSettings | undefined;
+  let defaults: StepDefaults | undefined;
+  const call = (input?: unknown): Promise<unknown> => {
+    if (!hasRuntime() && !definition.fn) {
+      throw new UsageError(
+        `step "${definition.name}" was called while a workflow's file was being loaded: call it inside the workflow's fn`,
+      );
+    }
+    if (!hasRuntime()) return runAsPlainFunction(definition.name, () => executeStep(definition, input));
+    const runtime = currentRuntime(definition.name);
+    // A workflow's steps share its defaults, so the merge is done once rather than with every call.
+    if (settings === undefined || defaults !== runtime.stepDefaults) {
+      defaults = runtime.stepDefaults;
+      settings = mergeSettings(definition.options, defaults);
+    }
+    return scheduleStep(definition.name, input, settings, definition.options, defaults);
+  };
+  return brandStep(call as Step<never, unknown>, definition);
+}
+
+function scheduleStep(
+  name: string,
+  input: unknown,
+  settings: StepSettings,
+  options: StepDefaults,
+  defaults: StepDefaults,
+): Promise<unknown> {
+  const cancellationType = options.cancellationType ?? defaults.cancellationType ?? 'TRY_CANCEL';
+  return inCurrentScope(name, (settle) =>
+    currentRuntime(name).scheduleStep({ name, input, settings, cancellationType }, settle),
+  );
+}
+
+/** Schedules a step that the worker brings along, under the defaults of the calling workflow. */
+export function callBuiltInStep(name: string, input: unknown, options: StepDefaults = {}): Promise<unknown> {
+  const defaults = currentRuntime(`${name}()`).stepDefaults;
+  return scheduleStep(name, input, mergeSettings(options, defaults), options, defaults);
+}
+
+/** The step's own options over its workflow's over the service's. */
+export function mergeSettings(own: StepDefaults, workflow: StepDefaults): StepSettings {
+  const { cancellationType: _, retry, ...timeouts } = { ...workflow, ...own };
+  const merged = { ...DEFAULT_STEP_RETRY, ...workflow.retry, ...own.retry };
+  // An author who only raises the first interval does not mean a policy that contradicts itself.
+  merged.maximumIntervalMs = Math.max(merged.maximumIntervalMs, merged.initialIntervalMs);
+  return { startToCloseTimeoutMs: DEFAULT_START_TO_CLOSE_MS, ...timeouts, retry: merged };
+}
+
+/**
+ * Runs a step's code: parses its input, calls it, parses what it returns. For workers and plain tests.
+ * @throws ValidationError, and whatever the step throws
+ */
+export async function executeStep(definition: StepDefinition, input: unknown): Promise<unknown> {
+  invariant(definition.fn, `step "${definition.name}" is a reference, which has no code`);
+  const parsed = await parse(definition.inputSchema, input, `input of step "${definition.name}"`);
+  const output: unknown = await definition.fn(parsed as never);
+  return await parse(definition.outputSchema, output, `output of step "${definition.name}"`);
+}
+

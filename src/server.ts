@@ -1,0 +1,7 @@
+/** `perdure/server`: the service as parts, to put together inside another Node program. */
+export type { Log } from './core/log.js';
+export { EmbeddedEngine, type EmbeddedEngineOptions } from './embedded/index.js';
+export type { Engine, TaskSource } from './engine.js';
+export { createServer, createTokenCheck, type HttpServer, type ServerOptions } from './http/index.js';
+export { attachWorkerLink, type WorkerLink, type WorkerLinkOptions } from './link/server.js';
+export { type StartWorkersOptions, startWorkers, type WorkerSupervisor } from './worker/supervisor.js';

@@ -1,0 +1,152 @@
+/** One attempt of a step under way: what its code sees of itself, and what the worker may do to it. */
+import { decodePayload, encodePayload, type Payload } from '../core/json.js';
+import type { Log } from '../core/log.js';
+import type { FromWorker, StepTask } from '../core/task.js';
+import type { Logger, StepContext } from '../sdk/step-context.js';
+import { isLargerThan, PayloadTooLargeError } from './payload-size.js';
+
+/** Heartbeats leave at most this often; those in between are replaced by the latest. */
+const MIN_HEARTBEAT_INTERVAL_MS = 1_000;
+
+export class RunningStep implements StepContext {
+  readonly deadline: number;
+  /** Of the watchdog, while it watches the step. */
+  ticket: number | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: Error | undefined;
+  #isAwaited = true;
+  #isCancelled = false;
+  #hasEnded = false;
+  #heartbeatDue: { details: Payload | undefined } | undefined;
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly task: StepTask,
+    private readonly options: { send(message: FromWorker): void; log: Log; payloadBytes: number },
+  ) {
+    this.deadline = performance.now() + task.timeoutMs;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#abortReason) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  get attempt(): number {
+    return this.task.attempt;
+  }
+  get idempotencyKey(): string {
+    return this.task.idempotencyKey;
+  }
+  get workflowId(): string {
+    return this.task.workflowId;
+  }
+  get runId(): string {
+    return this.task.runId;
+  }
+  get stepName(): string {
+    return this.task.stepName;
+  }
+  get lastHeartbeat(): unknown {
+    return decodePayload(this.task.lastHeartbeat);
+  }
+
+  /** A function of its own, since authors take it out of the context. */
+  get heartbeat(): (details?: unknown) => void {
+    return (details) => this.#beat(details);
+  }
+
+  get log(): Logger {
+    const { workflowId, runId, stepName, attempt } = this;
+    const say =
+      (level: keyof Log) =>
+      (message: string, fields: object = {}) =>
+        this.options.log[level]({ ...fields, workflowId, runId, step: stepName, attempt }, message);
+    return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  }
+
+  /** Whether somebody waits for the answer. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  get abortReason(): Error | undefined {
+    return this.#abortReason;
+  }
+
+  /** Fires the signal, the first time; a later reason only decides whether an answer is still awaited. */
+  abort(
+    reason: Error,
+    { isAwaited, isCancelled = false }: { isAwaited: boolean; isCancelled?: boolean },
+  ): void {
+    if (!isAwaited) this.#isAwaited = false;
+    if (this.#abortReason) return;
+    this.#abortReason = reason;
+    this.#isCancelled = isCancelled;
+    this.#controller?.abort(reason);
+  }
+
+  /** Nothing that the step's leftovers do is heard any more. */
+  ended(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#heartbeatTimer);
+  }
+
+  flushHeartbeat(): void {
+    clearTimeout(this.#heartbeatTimer);
+    this.#heartbeatTimer = undefined;
+    const due = this.#heartbeatDue;
+    this.#heartbeatDue = undefined;
+    if (due && this.#isAwaited) this.#sendHeartbeat(due.details);
+  }
+
+  #beat(details: unknown): void {
+    if (this.#hasEnded || !this.#isAwaited) return;
+    const payload = encodePayload(details, `the heartbeat details of step "${this.stepName}"`);
+    if (payload !== undefined && isLargerThan(payload, this.options.payloadBytes)) {
+      throw new PayloadTooLargeError(
+        `the heartbeat details of step "${this.stepName}"`,
+        payload,
+        this.options.payloadBytes,
+      );
+    }
+    if (this.#heartbeatTimer) {
+      this.#heartbeatDue = { details: payload };
+      return;
+    }
+    this.#sendHeartbeat(payload);
+    this.#throttle();
+  }
+
+  #throttle(): void {
+    const { heartbeatTimeoutMs = Number.POSITIVE_INFINITY } = this.task;
+    this.#heartbeatTimer = setTimeout(
+      () => {
+        this.#heartbeatTimer = undefined;
+        if (!this.#heartbeatDue) return;
+        this.flushHeartbeat();
+        this.#throttle();
+      },
+      Math.min(MIN_HEARTBEAT_INTERVAL_MS, heartbeatTimeoutMs / 2),
+    );
+    this.#heartbeatTimer.unref();
+  }
+
+  #sendHeartbeat(details: Payload | undefined): void {
+    const { runId, scheduledEventId, attempt } = this.task;
+    this.options.send({
+      kind: 'stepHeartbeat',
+      runId,
+      scheduledEventId,
+      attempt,
+      ...(details === undefined ? {} : { details }),
+    });
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The workflow sandbox, seen from the worker: one context for the code of all workflows of this process.
+ *
+ * 1. A turn is synchronous. The context has a microtask queue of its own which only `drain` empties, so all that a turn
+ *    sets in motion has happened when `runTurn` returns, and nothing of it happens later.
+ * 2. Only plain data crosses: tasks in, answers out. Values of users cross as JSON text and are read inside.
+ * 3. The context's global object is an ordinary one (`DONT_CONTEXTIFY`), which can be frozen and makes looking up a
+ *    global as cheap as anywhere else.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import vm from 'node:vm';
+import type { Log } from '../../core/log.js';
+import type { TurnTask } from '../../core/task.js';
+import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
+import type { HostBridge, Inside } from './main.js';
+import type { TurnAnswer } from './turns.js';
+
+export interface SandboxOptions {
+  workflows: WorkflowBundle[];
+  library?: LibraryBundle;
+  /** Runs that are kept between turns; 0 replays every turn from its first event. */
+  cacheSize: number;
+  log: Log;
+}
+
+export interface Sandbox {
+  runTurn(task: TurnTask): TurnAnswer;
+  forget(runId: string): void;
+  /** The runs that left the cache since this was asked last. */
+  takeEvicted(): string[];
+}
+
+export function createSandbox(options: SandboxOptions): Sandbox {
+  const { workflows, library, cacheSize, log } = options;
+  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { name: 'workflows', microtaskMode: 'afterEvaluate' });
+  const nothing = new vm.Script('0');
+  const bridge: HostBridge = {
+    workflows,
+    library,
+    cacheSize,
+    globals: { URL, URLSearchParams, TextEncoder, TextDecoder, AbortController, structuredClone, atob, btoa },
+    compile: (code, filename) =>
+      vm.compileFunction(code, ['exports', 'module', 'require', 'globalThis'], {
+        filename,
+        parsingContext: context,
+      }) as ReturnType<HostBridge['compile']>,
+    // Evaluating anything in the context empties its queue of promise jobs.
+    drain: () => void nothing.runInContext(context),
+    scopes: new AsyncLocalStorage(),
+    log: (level, fields, message) => log[level](fields, message),
+  };
+  return startInside(context, bridge);
+}
+
+function startInside(context: vm.Context, bridge: HostBridge): Inside {
+  const path = bundlePath();
+  const body = vm.compileFunction(readFileSync(path, 'utf8'), ['exports', 'module', 'require'], {
+    filename: path,
+    parsingContext: context,
+  });
+  const module = { exports: {} as { start(bridge: HostBridge): Inside } };
+  body(module.exports, module, undefined);
+  return module.exports.start(bridge);
+}
+
+/** Beside this file when built; from the sources (tests) it is the one that the build made. */
+function bundlePath(): string {
+  const beside = fileURLToPath(new URL('./bundle.cjs', import.meta.url));
+  const built = fileURLToPath(new URL('../../../dist/worker/sandbox/bundle.cjs', import.meta.url));
+  const path = [beside, built].find(existsSync);
+  if (path === undefined) throw new Error(`${beside} is missing: run npm run build`);
+  return path;
+}

@@ -1,0 +1,57 @@
+/**
+ * Runs inside the sandbox's context: the entry of the bundle that holds the SDK, zod and the replay machinery.
+ * `host.ts` evaluates it once per process and talks to what `start` gives.
+ */
+import type { TurnTask } from '../../core/task.js';
+import type { LogLevel, ScopeStorage } from '../../sdk/runtime.js';
+import type { CancellationScope } from '../../sdk/scope.js';
+import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
+import { type BorrowedGlobals, harden, installGlobals } from './environment.js';
+import { type Compile, Modules } from './modules.js';
+import { RunCache } from './run-cache.js';
+import { type ReplayedRun, type TurnAnswer, TurnRunner } from './turns.js';
+
+/** What the process around the context gives to it. */
+export interface HostBridge {
+  workflows: WorkflowBundle[];
+  library: LibraryBundle | undefined;
+  cacheSize: number;
+  globals: BorrowedGlobals;
+  compile: Compile;
+  drain(): void;
+  scopes: { getStore(): unknown; run<T>(store: unknown, fn: () => T): T };
+  log(level: LogLevel, fields: object, message: string): void;
+}
+
+export interface Inside {
+  runTurn(task: TurnTask): TurnAnswer;
+  forget(runId: string): void;
+  takeEvicted(): string[];
+}
+
+export function start(bridge: HostBridge): Inside {
+  installGlobals(bridge.globals);
+  const modules = new Modules(bridge.compile, bridge.library);
+  harden();
+  for (const bundle of bridge.workflows) modules.add(bundle);
+  const cache = new RunCache<ReplayedRun>(bridge.cacheSize);
+  const { drain, log } = bridge;
+  const turns = new TurnRunner(modules, { drain, log, scopes: lazyScopes(bridge.scopes) }, cache);
+  return {
+    runTurn: (task) => turns.runTurn(task),
+    forget: (runId) => cache.forget(runId),
+    takeEvicted: () => cache.takeEvicted(),
+  };
+}
+
+/** Carrying the scope over awaits makes every promise a little slower, so it begins with the first scope of a process. */
+function lazyScopes(storage: HostBridge['scopes']): ScopeStorage {
+  let used = false;
+  return {
+    getStore: () => (used ? (storage.getStore() as CancellationScope | undefined) : undefined),
+    run(scope, fn) {
+      used = true;
+      return storage.run(scope, fn);
+    },
+  };
+}

@@ -1,0 +1,384 @@
+/**
+ * One run inside the sandbox: the state that its code has built up, and the runtime that the SDK talks to.
+ *
+ * A turn delivers what came in (messages first, then outcomes, each in the order of the history), lets the code run
+ * until nothing more can happen, and gives the commands that came out. It reads nothing but its arguments, so the same
+ * turns give the same commands.
+ */
+import type { Command } from '../../core/command.js';
+import type { EventOf, HistoryEvent } from '../../core/event.js';
+import { decodePayload, encodePayload } from '../../core/json.js';
+import type { QueryAnswer, QueryRequest, UpdateRequest } from '../../core/task.js';
+import type { WorkflowDefinition } from '../../sdk/definition.js';
+import { isCancellation, UsageError } from '../../sdk/errors.js';
+import type {
+  Cancel,
+  ChildRequest,
+  Handler,
+  HandlerOptions,
+  LogLevel,
+  MessageKind,
+  ScopeStorage,
+  Settle,
+  StepDefaults,
+  StepRequest,
+  WorkflowInfo,
+  WorkflowRuntime,
+} from '../../sdk/runtime.js';
+import { isPromise } from '../../sdk/schema.js';
+import { CancellationScope } from '../../sdk/scope.js';
+import { ContinueAsNew, contextOf, parseInput, parseOutput } from '../../sdk/workflow.js';
+import { TurnCommands } from './commands.js';
+import { failureOf } from './failures.js';
+import { Handlers } from './handlers.js';
+import type { Recorded } from './match.js';
+import { Operations } from './operations.js';
+import { randomSequence } from './random.js';
+
+/** What a run needs of the sandbox around it. */
+export interface RunHost {
+  /** Runs everything that is ready to run: all promise jobs, until none is left. */
+  drain(): void;
+  readonly scopes: ScopeStorage;
+  log(level: LogLevel, fields: object, message: string): void;
+}
+
+export interface RunIdentity {
+  workflowId: string;
+  runId: string;
+  workflowType: string;
+  catalog: string;
+}
+
+export interface TurnInput {
+  /** What the workflow's clock shows. */
+  now: number;
+  historyLength: number;
+  continueAsNewSuggested: boolean;
+  replaying: boolean;
+  incoming: readonly HistoryEvent[];
+  updates: readonly UpdateRequest[];
+  /** Patches that the history has by the end of this turn. */
+  patches: readonly string[];
+  reseed: string | undefined;
+}
+
+interface Condition {
+  predicate: () => boolean;
+  settle: Settle<void>;
+}
+
+export class Run implements WorkflowRuntime, Recorded {
+  readonly identity: RunIdentity;
+  readonly rootScope = new CancellationScope({ cancellable: true, parent: null });
+  readonly commands = new TurnCommands();
+  readonly #host: RunHost;
+  readonly #load: () => WorkflowDefinition;
+  readonly #operations: Operations;
+  readonly #handlers = new Handlers(this);
+  readonly #patches = new Map<string, boolean>();
+  #definition: WorkflowDefinition | undefined;
+  #conditions: Condition[] = [];
+  #random: () => number = randomSequence('');
+  #turn: TurnInput = NO_TURN;
+  #startedAt = 0;
+  #attempt = 1;
+  #parent: WorkflowInfo['parent'];
+  #cancelRequested = false;
+  #reading: string | undefined;
+
+  /** `load` evaluates the workflow's files; it is called inside the first turn, since they may ask for the time. */
+  constructor(identity: RunIdentity, load: () => WorkflowDefinition, host: RunHost) {
+    this.identity = identity;
+    this.#load = load;
+    this.#host = host;
+    this.#operations = new Operations(identity.workflowType, this.commands);
+  }
+
+  get closed(): boolean {
+    return this.commands.closed;
+  }
+
+  /** Runs one turn and gives its commands. */
+  activate(turn: TurnInput): Command[] {
+    this.#turn = turn;
+    this.commands.begin();
+    if (turn.reseed !== undefined) this.#random = randomSequence(turn.reseed);
+    for (const patchId of turn.patches) if (!this.#patches.has(patchId)) this.#patches.set(patchId, false);
+    for (const event of turn.incoming) this.#operations.foresee(event);
+    for (const event of turn.incoming) {
+      if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED') continue;
+      const { signalName, input } = event.attributes;
+      this.#job(() => this.#handlers.signal(signalName, input));
+    }
+    for (const update of turn.updates) {
+      this.#job(() => this.#handlers.update({ ...update, accepted: turn.replaying }));
+    }
+    for (const event of turn.incoming) {
+      if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED') this.#job(() => this.#deliver(event));
+    }
+    if (!this.closed) this.#handlers.refuseWaitingUpdates();
+    return this.commands.end();
+  }
+
+  query(request: QueryRequest): QueryAnswer {
+    return this.#handlers.query(request);
+  }
+
+  recorded(command: Command, event: HistoryEvent): void {
+    this.#operations.recorded(command, event);
+  }
+
+  activityId(scheduledEventId: number): string | undefined {
+    return this.#operations.activityId(scheduledEventId);
+  }
+
+  /** One thing happens, and everything that follows from it before the next one does. */
+  #job(deliver: () => void): void {
+    if (this.closed) return;
+    deliver();
+    this.#host.drain();
+    while (this.#conditions.length > 0 && this.#resolveConditions()) this.#host.drain();
+  }
+
+  #deliver(event: HistoryEvent): void {
+    switch (event.type) {
+      case 'WORKFLOW_EXECUTION_STARTED':
+        this.#start(event);
+        break;
+      case 'WORKFLOW_EXECUTION_CANCEL_REQUESTED':
+        this.#cancelRequested = true;
+        this.rootScope.cancel();
+        break;
+      default:
+        this.#operations.deliver(event);
+    }
+  }
+
+  #start(event: EventOf<'WORKFLOW_EXECUTION_STARTED'>): void {
+    const { attributes } = event;
+    this.#startedAt = event.at;
+    this.#attempt = attributes.attempt;
+    const { parent } = attributes;
+    if (parent) this.#parent = Object.freeze({ workflowId: parent.workflowId, runId: parent.runId });
+    if (this.#turn.reseed === undefined) this.#random = randomSequence(attributes.originalExecutionRunId);
+    const definition = this.readOnly("the top level of a workflow's file: call it inside fn", this.#load);
+    this.#definition = definition;
+    const call = (input: unknown) => {
+      const context = contextOf(definition);
+      return definition.fn(input as never, context as never);
+    };
+    try {
+      const input = parseInput(definition, decodePayload(attributes.input[0]));
+      const returned = isPromise(input) ? input.then(call) : call(input);
+      if (isPromise(returned)) returned.then((value) => this.#complete(definition, value), this.fail);
+      else this.#complete(definition, returned);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #complete(definition: WorkflowDefinition, value: unknown): void {
+    try {
+      if (value instanceof ContinueAsNew) {
+        const input = encodePayload(value.input, 'input of continueAsNew()');
+        this.#close({
+          kind: 'continueAsNew',
+          workflowType: definition.name,
+          input: input === undefined ? [] : [input],
+        });
+        return;
+      }
+      const output = parseOutput(definition, value);
+      if (isPromise(output)) output.then((parsed) => this.#succeed(parsed), this.fail);
+      else this.#succeed(output);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #succeed(output: unknown): void {
+    try {
+      const result = encodePayload(output, 'result');
+      this.#close({ kind: 'completeRun', ...(result !== undefined && { result }) });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Any error that escapes user code ends the run. */
+  readonly fail = (error: unknown): void => {
+    if (this.#cancelRequested && isCancellation(error)) this.#close({ kind: 'cancelRun' });
+    else this.#close({ kind: 'failRun', failure: failureOf(error) });
+  };
+
+  #close(command: Parameters<TurnCommands['close']>[0]): void {
+    if (this.closed) return;
+    this.commands.close(command);
+    const { running } = this.#handlers;
+    if (running > 0) {
+      this.log(
+        'warn',
+        `the workflow ended while ${running} of its signal or update handlers were under way: await condition(allHandlersFinished) before returning`,
+        {},
+      );
+    }
+  }
+
+  /** Whether any condition has ended, by holding or by throwing. */
+  #resolveConditions(): boolean {
+    const waiting = this.#conditions;
+    const ended: (() => void)[] = [];
+    this.#conditions = waiting.filter(({ predicate, settle }) => {
+      try {
+        if (!this.readOnly(PREDICATE, predicate)) return true;
+        ended.push(() => settle.resolve());
+      } catch (error) {
+        ended.push(() => settle.reject(error));
+      }
+      return false;
+    });
+    for (const end of ended) end();
+    return ended.length > 0;
+  }
+
+  readOnly<T>(what: string, fn: () => T): T {
+    const before = this.#reading;
+    this.#reading = what;
+    try {
+      return fn();
+    } finally {
+      this.#reading = before;
+    }
+  }
+
+  #mustNotBeReading(what: string): void {
+    if (this.#reading === undefined) return;
+    throw new UsageError(`${what} cannot be used in ${this.#reading}`);
+  }
+
+  // What the SDK asks for.
+
+  info(): WorkflowInfo {
+    const { workflowId, runId, workflowType, catalog } = this.identity;
+    return {
+      workflowId,
+      runId,
+      workflowType,
+      catalog,
+      startedAt: new Date(this.#startedAt),
+      attempt: this.#attempt,
+      historyLength: this.#turn.historyLength,
+      ...(this.#parent && { parent: this.#parent }),
+    };
+  }
+
+  get scopes(): ScopeStorage {
+    return this.#host.scopes;
+  }
+
+  get stepDefaults(): StepDefaults {
+    return this.#definition?.stepDefaults ?? NO_DEFAULTS;
+  }
+
+  isContinueAsNewSuggested(): boolean {
+    return this.#turn.continueAsNewSuggested;
+  }
+
+  now(): number {
+    return this.#turn.now;
+  }
+
+  random(): number {
+    return this.#random();
+  }
+
+  scheduleStep(request: StepRequest, settle: Settle<unknown>): Cancel {
+    this.#mustNotBeReading(`step "${request.name}"`);
+    return this.#operations.scheduleStep(request, settle);
+  }
+
+  startTimer(durationMs: number, settle: Settle<void>): Cancel {
+    this.#mustNotBeReading('a timer');
+    return this.#operations.startTimer(durationMs, settle);
+  }
+
+  startChild(request: ChildRequest, settle: Settle<unknown>): Cancel {
+    this.#mustNotBeReading(`workflow "${request.workflowType}"`);
+    const workflowId = request.workflowId ?? `${request.workflowType}-${this.#randomSuffix()}`;
+    return this.#operations.startChild({ ...request, workflowId }, settle);
+  }
+
+  signalExternal(workflowId: string, name: string, args: unknown[], settle: Settle<void>): Cancel {
+    this.#mustNotBeReading(`signal "${name}"`);
+    return this.#operations.signalExternal(workflowId, name, args, settle);
+  }
+
+  cancelExternal(workflowId: string, settle: Settle<void>): void {
+    this.#mustNotBeReading('cancel()');
+    this.#operations.cancelExternal(workflowId, settle);
+  }
+
+  whenTrue(predicate: () => boolean, settle: Settle<void>): Cancel {
+    this.#mustNotBeReading('condition()');
+    if (this.readOnly(PREDICATE, predicate)) {
+      settle.resolve();
+      return () => {};
+    }
+    const condition = { predicate, settle };
+    this.#conditions.push(condition);
+    return (cancellation) => {
+      const at = this.#conditions.indexOf(condition);
+      if (at < 0) return;
+      this.#conditions = this.#conditions.filter((other) => other !== condition);
+      settle.reject(cancellation);
+    };
+  }
+
+  setHandler(kind: MessageKind, name: string, handler: Handler | undefined, options: HandlerOptions): void {
+    this.#mustNotBeReading('setHandler()');
+    this.#handlers.set(kind, name, handler, options);
+  }
+
+  allHandlersFinished(): boolean {
+    return this.#handlers.running === 0;
+  }
+
+  patched(patchId: string, deprecated: boolean): boolean {
+    this.#mustNotBeReading('patched()');
+    const recordedBefore = this.#patches.get(patchId);
+    // Known and already asked for in this run: the answer stands, and the marker is recorded once.
+    if (recordedBefore === true) return true;
+    const takesNewPath = recordedBefore === false || !this.#turn.replaying;
+    if (takesNewPath) {
+      this.#patches.set(patchId, true);
+      this.commands.add({ kind: 'recordPatch', patchId, deprecated });
+    }
+    return takesNewPath;
+  }
+
+  log(level: LogLevel, message: string, fields: object): void {
+    if (this.#turn.replaying) return;
+    this.#host.log(level, { ...fields, ...this.identity }, message);
+  }
+
+  #randomSuffix(): string {
+    let suffix = '';
+    for (let i = 0; i < 12; i++) suffix += ALPHABET[Math.floor(this.#random() * ALPHABET.length)];
+    return suffix;
+  }
+}
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
+const PREDICATE = "the predicate of condition(), which can only read the workflow's state";
+const NO_DEFAULTS: StepDefaults = {};
+const NO_TURN: TurnInput = {
+  now: 0,
+  historyLength: 0,
+  continueAsNewSuggested: false,
+  replaying: false,
+  incoming: [],
+  updates: [],
+  patches: [],
+  reseed: undefined,
+};

@@ -1,0 +1,129 @@
+/**
+ * Runs turn tasks: replays what is recorded, runs what is new, answers queries, and keeps runs for the next task.
+ *
+ * A cached run goes on with the events that it has not had yet; any other is built up from event 1. Both ways lead
+ * through the same code, so the same commands come out.
+ */
+import type { Command } from '../../core/command.js';
+import type { HistoryEvent } from '../../core/event.js';
+import type { FromWorker, TurnTask, UpdateRequest } from '../../core/task.js';
+import { setRuntime } from '../../sdk/runtime.js';
+import { failureOf } from './failures.js';
+import { AbandonedTurnError, HistoryReader, type RecordedTurn } from './history.js';
+import { matchCommands, NonDeterminismError } from './match.js';
+import type { Modules } from './modules.js';
+import { Run, type RunHost } from './run.js';
+import type { RunCache } from './run-cache.js';
+
+export type TurnAnswer = Extract<FromWorker, { kind: 'turnCompleted' | 'turnMissed' | 'turnFailed' }>;
+
+/** A run with its place in the history. */
+export class ReplayedRun {
+  readonly run: Run;
+  readonly reader = new HistoryReader();
+  /** Of the turn that ran last, until its record has come. */
+  #unrecorded: Command[] = [];
+
+  constructor(run: Run) {
+    this.run = run;
+  }
+
+  /** Brings the run up to the end of `events`. @throws NonDeterminismError, AbandonedTurnError */
+  replay(events: readonly HistoryEvent[]): void {
+    for (const turn of this.reader.read(events)) {
+      const commands = turn.executed ? this.#unrecorded : this.run.activate(asInput(turn));
+      matchCommands(commands, turn.commandEvents, this.run);
+      this.#unrecorded = [];
+    }
+  }
+
+  /** Runs the turn that the task asks for. */
+  advance(task: TurnTask): Command[] {
+    const { incoming, reseed } = this.reader.takeOpen();
+    const commands = this.run.activate({
+      now: task.startedAt,
+      historyLength: task.historyLength,
+      continueAsNewSuggested: task.continueAsNewSuggested,
+      replaying: false,
+      incoming,
+      updates: task.updates,
+      patches: NONE,
+      reseed,
+    });
+    this.#unrecorded = commands;
+    return commands;
+  }
+}
+
+const NONE: never[] = [];
+
+function asInput(turn: RecordedTurn) {
+  const updates: UpdateRequest[] = [];
+  const patches: string[] = [];
+  for (const { type, attributes } of turn.commandEvents) {
+    if (type === 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED') {
+      updates.push({ updateId: attributes.updateId, name: attributes.updateName, input: attributes.input });
+    } else if (type === 'MARKER_RECORDED') {
+      patches.push(attributes.details.patchId);
+    }
+  }
+  return {
+    now: turn.started.at,
+    historyLength: turn.started.id - 1,
+    continueAsNewSuggested: turn.started.attributes.suggestContinueAsNew === true,
+    replaying: true,
+    incoming: turn.incoming,
+    updates,
+    patches,
+    reseed: turn.reseed,
+  };
+}
+
+export class TurnRunner {
+  readonly #modules: Modules;
+  readonly #host: RunHost;
+  readonly #cache: RunCache<ReplayedRun>;
+
+  constructor(modules: Modules, host: RunHost, cache: RunCache<ReplayedRun>) {
+    this.#modules = modules;
+    this.#host = host;
+    this.#cache = cache;
+  }
+
+  runTurn(task: TurnTask): TurnAnswer {
+    const { turnId, runId } = task;
+    try {
+      const replayed = this.#runOf(task);
+      if (!replayed) return { kind: 'turnMissed', turnId, runId };
+      setRuntime(replayed.run);
+      replayed.replay(task.events);
+      const commands = task.readOnly ? [] : replayed.advance(task);
+      const answers = task.queries.map((query) => replayed.run.query(query));
+      // A closed run gets no further turn, so keeping it would only cost another one its place.
+      if (!replayed.run.closed || task.readOnly) this.#cache.put(runId, replayed);
+      return { kind: 'turnCompleted', turnId, runId, commands, answers };
+    } catch (error) {
+      if (error instanceof AbandonedTurnError) return { kind: 'turnMissed', turnId, runId };
+      const cause =
+        error instanceof NonDeterminismError ? 'NON_DETERMINISTIC_ERROR' : 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
+      return { kind: 'turnFailed', turnId, runId, cause, failure: failureOf(error) };
+    } finally {
+      setRuntime(undefined);
+    }
+  }
+
+  /** The run as it stands before the task's events; it is not in the cache while it is worked on, and not after a failure. */
+  #runOf(task: TurnTask): ReplayedRun | undefined {
+    const cached = this.#cache.take(task.runId);
+    const first = task.events[0]?.id ?? task.historyLength + 1;
+    if (first !== 1) return cached?.reader.nextEventId === first ? cached : undefined;
+    const { workflowId, runId, workflowType, catalog } = task;
+    if (!this.#modules.has(workflowType)) {
+      throw new Error(
+        `this worker has no workflow "${workflowType}"; it has ${this.#modules.workflowTypes.join(', ')}. Deploy the file that defines it`,
+      );
+    }
+    const load = () => this.#modules.definition(workflowType);
+    return new ReplayedRun(new Run({ workflowId, runId, workflowType, catalog }, load, this.#host));
+  }
+}

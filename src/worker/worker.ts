@@ -1,0 +1,172 @@
+/**
+ * A worker: takes turns and steps from the server, runs them, answers.
+ *
+ * 1. The messages of a frame are handled in order; turns run at once, one after the other, steps run beside them.
+ * 2. A lost connection means a fresh start: cached runs are dropped, steps are aborted and their answers are not sent.
+ * 3. A turn that fails by our own fault is answered as failed, so that its run is told rather than forgotten.
+ */
+import { hostname } from 'node:os';
+import { toFailure } from '../core/failure.js';
+import { unreachable } from '../core/invariant.js';
+import type { Log } from '../core/log.js';
+import type { ResultFormat } from '../core/run.js';
+import type { FromWorker, ToWorker, TurnTask, WorkerSlots } from '../core/task.js';
+import { LinkClient } from '../link/client.js';
+import { stepDefinition } from '../sdk/definition.js';
+import * as httpSteps from '../sdk/http-steps.js';
+import type { LoadedWorkflows } from './loader.js';
+import { createSandbox, type Sandbox } from './sandbox/host.js';
+import { StepRunner } from './step-runner.js';
+import { Watchdog } from './watchdog.js';
+import type { WatchdogLimits } from './watchdog-memory.js';
+
+export interface WorkerOptions {
+  serverUrl: string;
+  token?: string;
+  catalog: string;
+  slots: WorkerSlots;
+  /** Runs whose state is kept between turns; the rest is replayed. */
+  cacheSize: number;
+  resultFormat: ResultFormat;
+  payloadBytes: number;
+  watchdog: WatchdogLimits;
+}
+
+const BUILT_IN_STEPS = new Map(
+  Object.values(httpSteps)
+    .map((value) => stepDefinition(value))
+    .filter((definition) => definition !== undefined)
+    .map((definition) => [definition.name, definition]),
+);
+
+export class Worker {
+  readonly #sandbox: Sandbox;
+  readonly #steps: StepRunner;
+  readonly #watchdog: Watchdog;
+  readonly #link: LinkClient;
+  /** Of this connection. */
+  #cached = new Set<string>();
+  #draining = false;
+
+  constructor(
+    private readonly loaded: LoadedWorkflows,
+    private readonly options: WorkerOptions,
+    log: Log,
+  ) {
+    this.#sandbox = createSandbox({
+      workflows: loaded.bundles,
+      library: loaded.library,
+      cacheSize: options.cacheSize,
+      log,
+    });
+    this.#watchdog = new Watchdog(options.watchdog, () => this.#steps.stopOverdue());
+    this.#steps = new StepRunner({
+      find: (workflowType, stepName) =>
+        loaded.steps.find(workflowType, stepName) ?? BUILT_IN_STEPS.get(stepName),
+      send: (message) => this.#link.send(message),
+      log,
+      payloadBytes: options.payloadBytes,
+      watch: this.#watchdog,
+    });
+    this.#link = new LinkClient({
+      serverUrl: options.serverUrl,
+      token: options.token,
+      log,
+      onOpen: () => this.#register(),
+      onMessages: (messages) => this.#receive(messages),
+      onClose: () => this.#forgetAll(),
+    });
+  }
+
+  /** Takes nothing new, gives running steps `graceMs` to end, then aborts them and ends the connection. */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true;
+    this.#link.send({ kind: 'draining' });
+    const ended = this.#steps.idle();
+    await within(graceMs, ended);
+    this.#steps.stopAll('the worker is shutting down', true);
+    // A step that listens to its signal ends now, and its answer still counts.
+    await within(ABORT_MS, ended);
+    await this.#link.close();
+  }
+
+  /** Sends what is waiting, and nothing more. */
+  async close(): Promise<void> {
+    await this.#link.close();
+  }
+
+  #register(): void {
+    const { catalog, slots, resultFormat } = this.options;
+    const { registered: workflows, codeId } = this.loaded;
+    if (this.#draining) return;
+    this.#link.send({
+      kind: 'register',
+      catalog,
+      workflows,
+      slots,
+      resultFormat,
+      identity: `${hostname()}/${process.pid}`,
+      codeId,
+    });
+  }
+
+  #receive(messages: ToWorker[]): void {
+    for (const message of messages) {
+      switch (message.kind) {
+        case 'turn':
+          this.#link.send(this.#runTurn(message));
+          break;
+        case 'step':
+          this.#steps.run(message);
+          break;
+        case 'stopStep':
+          this.#steps.stop(message, message.reason);
+          break;
+        case 'forget':
+          this.#cached.delete(message.runId);
+          this.#sandbox.forget(message.runId);
+          break;
+        default:
+          unreachable(message);
+      }
+    }
+    const evicted = this.#sandbox.takeEvicted();
+    if (evicted.length === 0) return;
+    for (const runId of evicted) this.#cached.delete(runId);
+    this.#link.send({ kind: 'evicted', runIds: evicted });
+  }
+
+  #runTurn(task: TurnTask): FromWorker {
+    const { turnId, runId } = task;
+    this.#cached.add(runId);
+    this.#watchdog.beginTurn(`${task.workflowType} ${task.workflowId} (run ${runId})`);
+    try {
+      return this.#sandbox.runTurn(task);
+    } catch (error) {
+      this.#sandbox.forget(runId);
+      const cause = 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
+      return { kind: 'turnFailed', turnId, runId, cause, failure: toFailure(error) };
+    } finally {
+      this.#watchdog.endTurn();
+    }
+  }
+
+  #forgetAll(): void {
+    for (const runId of this.#cached) this.#sandbox.forget(runId);
+    this.#cached = new Set();
+    this.#sandbox.takeEvicted();
+    this.#steps.stopAll('the worker has lost its server', false);
+  }
+}
+
+/** What an aborted step gets to clean up before its process ends. */
+const ABORT_MS = 1_000;
+
+async function within(ms: number, promise: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([promise, timeout]);
+  clearTimeout(timer);
+}

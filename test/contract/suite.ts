@@ -1,0 +1,114 @@
+/**
+ * The contract: every case that an engine must pass, registered for one engine and one way of running its workers.
+ *
+ * Most cases share one system and run side by side, each with ids of its own. Those that disturb others (by stopping
+ * workers, deploying other code, killing processes, lowering limits) have a system to themselves and take turns.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { authorFunctionCases } from './cases/author-functions.js';
+import { cancellationCases } from './cases/cancellation.js';
+import { childCases } from './cases/children.js';
+import { continueAsNewCases } from './cases/continue-as-new.js';
+import { deploymentCases } from './cases/deployments.js';
+import { determinismCases } from './cases/determinism.js';
+import { durabilityCases } from './cases/durability.js';
+import { historyCases } from './cases/history.js';
+import { isolationCases } from './cases/isolation.js';
+import { LOW_LIMITS, limitCases, STEP_SLOTS } from './cases/limits.js';
+import { policyCases } from './cases/policies.js';
+import { queryCases } from './cases/queries.js';
+import { resetCases } from './cases/reset.js';
+import { signalCases } from './cases/signals.js';
+import { startCases } from './cases/start.js';
+import { stepCases } from './cases/steps.js';
+import { timerCases } from './cases/timers.js';
+import { updateCases } from './cases/updates.js';
+import { workersAwayCases } from './cases/workers-away.js';
+import { Ledger } from './ledger.js';
+import { deployment, Stage } from './stage.js';
+import type { StartSystem, System, SystemOptions } from './system.js';
+
+type Cases = (stage: Stage) => void;
+
+const SIDE_BY_SIDE: Cases[] = [
+  startCases,
+  stepCases,
+  timerCases,
+  signalCases,
+  queryCases,
+  updateCases,
+  cancellationCases,
+  resetCases,
+  continueAsNewCases,
+  childCases,
+  policyCases,
+  determinismCases,
+  historyCases,
+  authorFunctionCases,
+];
+
+export function contract(startSystem: StartSystem, cacheSize: number): void {
+  /** A system for the cases inside; it ends with them, and leaves no worker behind. */
+  function onSystem(options: Partial<SystemOptions>, cases: Cases[]): void {
+    const stage = new Stage();
+    let system: System | undefined;
+    let ledger: Ledger | undefined;
+    beforeAll(async () => {
+      ledger = await Ledger.start();
+      system = await startSystem({ directory: deployment('main'), cacheSize, ...options });
+      stage.fill(system, ledger);
+    }, 60_000);
+    afterAll(async () => {
+      const pids = system?.workerPids() ?? [];
+      await system?.stop();
+      await ledger?.stop();
+      expect(pids.filter(isAlive)).toEqual([]);
+    }, 60_000);
+    for (const register of cases) register(stage);
+  }
+
+  describe.concurrent('on one system', () => onSystem({}, SIDE_BY_SIDE));
+
+  describe('on a system whose workers come and go', () => {
+    onSystem({ limits: { messageTimeoutMs: 500 } }, [workersAwayCases]);
+  });
+
+  describe('on a system whose code changes', () => {
+    onSystem({ directory: deployment('first') }, [deploymentCases]);
+  });
+
+  describe('on a system that restarts', () => onSystem({}, [durabilityCases]));
+
+  describe('on a system with low limits', () => {
+    onSystem({ limits: LOW_LIMITS, stepSlots: STEP_SLOTS }, [limitCases]);
+  });
+
+  describe('on a system with hostile code', () => {
+    onSystem({ directory: deployment('hostile'), turnTimeoutMs: 1_000, maxHeapMb: 128 }, [isolationCases]);
+  });
+
+  describe('on a system with the older form of results', () => {
+    onSystem({ resultFormat: 'legacy' }, [
+      (stage) =>
+        test('a run keeps the form of the worker that executed it', async () => {
+          const completed = await stage.start('echo', 5);
+          expect(await completed.outcome()).toMatchObject({
+            status: 'completed',
+            output: '5',
+            format: 'legacy',
+          });
+          const failed = await stage.start('throws', 'custom');
+          expect(await failed.outcome()).toMatchObject({ status: 'failed', format: 'legacy' });
+        }),
+    ]);
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  CancellationScope,
+  condition,
+  defineSignal,
+  getExternalWorkflowHandle,
+  isCancellation,
+  setHandler,
+  sleep,
+  workflow,
+} from 'perdure';
+import { described, settled } from '../shared/described.js';
+import type { Place } from '../shared/ledger.js';
+import { gatedTryCancel, gatedWaitCancelled, note } from '../shared/steps/recording.js';
+
+/** Cleans up by a step and a timer when it is cancelled. */
+export const cleansUp = workflow({
+  name: 'cleansUp',
+  fn: async (input) => {
+    const place = input as Place;
+    try {
+      await sleep('1 hour');
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      await CancellationScope.nonCancellable(async () => {
+        await note({ ...place, value: 'refund' });
+        await sleep(5);
+        await note({ ...place, value: 'notify' });
+      });
+      throw error;
+    }
+  },
+});
+
+/** Hears the cancellation and ends in its own way. */
+export const answersCancel = workflow({
+  name: 'answersCancel',
+  fn: async (how) => {
+    try {
+      await condition(() => false);
+    } catch (error) {
+      if (how === 'complete') return 'wound up';
+      if (how === 'fail') throw new Error('cannot stop now', { cause: error });
+      throw error;
+    }
+  },
+});
+
+const goOn = defineSignal('goOn');
+
+/** Swallows the cancellation: stopping is a request, not a kill. */
+export const swallowsCancel = workflow({
+  name: 'swallowsCancel',
+  fn: async () => {
+    let told = false;
+    setHandler(goOn, () => {
+      told = true;
+    });
+    await CancellationScope.nonCancellable(() => condition(() => told));
+    const first = await settled(sleep(1));
+    return { first };
+  },
+});
+
+export const cancelledAtStep = workflow({
+  name: 'cancelledAtStep',
+  fn: async (input) => {
+    const { step, ...place } = input as Place & { step: 'wait' | 'try' };
+    const call = step === 'wait' ? gatedWaitCancelled : gatedTryCancel;
+    return call({ ...place, gate: place.key });
+  },
+});
+
+export const scopeTree = workflow({
+  name: 'scopeTree',
+  fn: async () => {
+    const seen: string[] = [];
+    const tell = (name: string) => (error: unknown) => {
+      seen.push(`${name} ${isCancellation(error) ? 'cancelled' : described(error).message}`);
+    };
+    const outer = new CancellationScope();
+    const inner = new CancellationScope();
+    const whole = outer.run(async () => {
+      const children = [
+        inner.run(() => sleep('1 hour')).catch(tell('inner')),
+        CancellationScope.cancellable(() => sleep('1 hour')).catch(tell('sibling')),
+        CancellationScope.nonCancellable(() => sleep(10).then(() => seen.push('shielded slept'))),
+      ];
+      await Promise.all(children);
+    });
+    inner.cancel();
+    await Promise.resolve();
+    await sleep(1);
+    const afterInner = [...seen];
+    outer.cancel();
+    await whole;
+    return { afterInner, seen, requested: [inner.consideredCancelled, outer.consideredCancelled] };
+  },
+});
+
+/** Waits for another run while its own scope can be cancelled, and can stop or signal the other. */
+export const cancelsOther = workflow({
+  name: 'cancelsOther',
+  fn: async (workflowId) => settled(getExternalWorkflowHandle(workflowId as string).cancel()),
+});
+
+export const signalsOther = workflow({
+  name: 'signalsOther',
+  fn: async (input) => {
+    const { workflowId, name, values } = input as { workflowId: string; name: string; values: unknown[] };
+    const handle = getExternalWorkflowHandle(workflowId);
+    const outcomes = [];
+    for (const value of values) outcomes.push(await settled(handle.signal(name, value)));
+    return outcomes;
+  },
+});

@@ -1,0 +1,56 @@
+import { condition, sleep, workflow } from 'perdure';
+import type { Place } from '../shared/ledger.js';
+import { note } from '../shared/steps/recording.js';
+
+class HopelessError extends Error {
+  override readonly name = 'HopelessError';
+}
+
+/** Fails until its third attempt. */
+export const triedAgain = workflow({
+  name: 'triedAgain',
+  options: {
+    retry: { initialInterval: '20ms', maximumAttempts: 3, nonRetryableErrorTypes: ['HopelessError'] },
+  },
+  fn: async (input, context) => {
+    const { failures, hopeless, ...place } = input as Place & { failures: number; hopeless?: boolean };
+    const { attempt } = context.info;
+    await note({ ...place, value: attempt });
+    if (hopeless) throw new HopelessError('no use');
+    if (attempt <= failures) throw new Error(`attempt ${attempt} of the run failed`);
+    return { attempt };
+  },
+});
+
+export const outOfTime = workflow({
+  name: 'outOfTime',
+  options: { executionTimeout: '150ms' },
+  fn: async () => {
+    await condition(() => false);
+  },
+});
+
+/** Its time is that of the whole chain, not of each run. */
+export const outOfTimeInChain = workflow({
+  name: 'outOfTimeInChain',
+  options: { executionTimeout: '300ms' },
+  fn: async (input, context) => {
+    await sleep(10);
+    return context.control.continueAsNew(Number(input) + 1);
+  },
+});
+
+export const outOfTimeWhileRetried = workflow({
+  name: 'outOfTimeWhileRetried',
+  options: { executionTimeout: '300ms', retry: { initialInterval: '10ms', maximumAttempts: 0 } },
+  fn: async () => {
+    await sleep(5);
+    throw new Error('again and again');
+  },
+});
+
+export const inTime = workflow({
+  name: 'inTime',
+  options: { executionTimeout: '1 hour' },
+  fn: async () => 'in time',
+});
