@@ -25,6 +25,7 @@ const fixedRequest = `${head}${Buffer.byteLength(body)}\r\n\r\n${body}`;
 let sent = 0;
 let measuring = warmUpSeconds === 0;
 let stopped = false;
+let answers = 0;
 const latencies = [];
 const wrongAnswers = [];
 const openSockets = new Set();
@@ -75,6 +76,7 @@ function drive(finished) {
     const isLast = /\r\nconnection: close\r\n/i.test(received.slice(0, length));
     received = received.slice(length);
     sentAt = undefined;
+    answers++;
     if (isLast) socket.end();
     else send();
   });
@@ -118,6 +120,7 @@ process.stdout.write(
     p50Ms: quantile(0.5),
     p99Ms: quantile(0.99),
     answers: latencies.length,
+    answersWithWarmUp: answers,
     wrongAnswers: wrongAnswers.length,
     firstWrongAnswer: wrongAnswers[0],
   })}\n`,

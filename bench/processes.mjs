@@ -1,7 +1,7 @@
 // Owns every process that the benchmark starts, and ends each of them by its id, whatever way the benchmark itself ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +74,27 @@ export async function stopServer(server, signal = 'SIGTERM') {
   signalGroup(server, 'SIGKILL');
   running.delete(server);
   return performance.now() - startedAt;
+}
+
+/**
+ * Processor time that the servers and everything they started have used so far; not a number where there is no /proc.
+ * Unlike runs per second it says what a run costs even while something else keeps the machine busy.
+ */
+export function processorMs(servers) {
+  if (process.platform !== 'linux') return Number.NaN;
+  const groups = new Set(servers.map((server) => String(server.pid)));
+  let ticks = 0;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      // The fields after the command, which stands in brackets and may hold anything: the third is the process group,
+      // the twelfth and thirteenth are user and system time in hundredths of a second.
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
+      if (groups.has(fields[2])) ticks += Number(fields[11]) + Number(fields[12]);
+    } catch {
+      // It ended while the folder was read.
+    }
+  }
+  return ticks * 10;
 }
 
 /** Repeats `attempt` until it answers something; gives up when the server has ended or the time is over. */

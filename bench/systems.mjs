@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, post, startServer, stopServer, until } from './processes.mjs';
+import { freePort, post, startServer, until } from './processes.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const INPUT = { n: 7 };
@@ -51,7 +51,7 @@ const perdure = {
       body: JSON.stringify({ workflowName, input: INPUT }),
       expect: `"output":${JSON.stringify(INPUT)}`,
     });
-    return { calls: { 0: call('zero'), 3: call('three') }, stop: () => stopServer(started.server) };
+    return { calls: { 0: call('zero'), 3: call('three') }, servers: [started.server] };
   },
 };
 
@@ -66,7 +66,7 @@ const bare = (mode) => ({
     );
     await until(server, 'the bare echo answering', () => post(`http://127.0.0.1:${port}/echo`, INPUT));
     const call = { port, path: '/echo', body: JSON.stringify(INPUT), expect: JSON.stringify(INPUT) };
-    return { calls: { 0: call, 3: call }, stop: () => stopServer(server) };
+    return { calls: { 0: call, 3: call }, servers: [server] };
   },
 });
 
@@ -154,11 +154,7 @@ const restate = {
     await until(server, 'a first run on Restate', () =>
       post(`http://127.0.0.1:${ingress}${calls[3].path}`, INPUT),
     );
-    const stop = async () => {
-      await stopServer(server);
-      await stopServer(serviceProcess);
-    };
-    return { calls, stop };
+    return { calls, servers: [server, serviceProcess] };
   },
 };
 

@@ -1,6 +1,6 @@
 // Synchronous runs per second, side by side. The systems take turns, each alone on the machine and on a fresh folder,
 // round after round, so that whatever else the machine does hits all of them alike; the median of the rounds counts.
-import { load, removeFolder, temporaryFolder } from './processes.mjs';
+import { load, processorMs, removeFolder, stopServer, temporaryFolder } from './processes.mjs';
 import { median, number, printTable, ratio } from './report.mjs';
 
 const STEPS = [0, 3];
@@ -14,19 +14,21 @@ export async function measureThroughput({ systems, rounds, seconds }) {
     for (const system of systems) {
       process.stdout.write(`round ${round} of ${rounds}: ${system.name} …`);
       const folder = temporaryFolder(system.name);
-      const { calls, stop } = await system.start(folder);
+      const { calls, servers } = await system.start(folder);
       try {
         // A process that has just started is still being compiled; the first measurement must not pay for that.
         await load({ ...calls[3], connections: 32, seconds: 0.1, warmUpSeconds: Math.min(3, seconds) });
         for (const steps of STEPS) {
           for (const connections of CONNECTIONS) {
+            const usedBefore = processorMs(servers);
             const measured = await load({ ...calls[steps], connections, seconds, warmUpSeconds: 0.5 });
-            samples.push({ system: system.name, round, steps, connections, ...measured });
+            const processorMsPerRun = (processorMs(servers) - usedBefore) / measured.answersWithWarmUp;
+            samples.push({ system: system.name, round, steps, connections, processorMsPerRun, ...measured });
             process.stdout.write(` ${number(measured.perSecond)}/s`);
           }
         }
       } finally {
-        await stop();
+        for (const server of servers) await stopServer(server);
         removeFolder(folder);
       }
       process.stdout.write('\n');
@@ -50,6 +52,7 @@ function report(samples, systems) {
           perSecond: median(of.map((s) => s.perSecond)),
           p50Ms: median(of.map((s) => s.p50Ms)),
           p99Ms: median(of.map((s) => s.p99Ms)),
+          processorMsPerRun: median(of.map((s) => s.processorMsPerRun)),
         });
       }
     }
@@ -71,6 +74,7 @@ function report(samples, systems) {
       'runs/s',
       'p50 ms',
       'p99 ms',
+      'cpu ms/run',
       '× restate',
       '× bare-group',
       '× bare-single',
@@ -82,6 +86,7 @@ function report(samples, systems) {
       number(cell.perSecond),
       number(cell.p50Ms, 2),
       number(cell.p99Ms, 2),
+      ratio(cell.processorMsPerRun),
       ratio(cell.timesRestate),
       ratio(cell.timesBareGroup),
       ratio(cell.timesBareSingle),

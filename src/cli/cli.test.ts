@@ -1,78 +1,19 @@
 /** The command line as a person meets it: real processes of the built program. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXAMPLES, Workplace } from './program.fixture.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url));
 const TOKEN = 'a-token-that-is-long-enough-for-tests';
+const GREETING = { workflowName: 'greeting', input: { name: 'Ada' } };
 
-let folder: string;
-let running: Program[] = [];
-
+let workplace: Workplace;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'));
+  workplace = new Workplace();
 });
-
-afterEach(async () => {
-  for (const program of running) program.child.kill('SIGKILL');
-  await Promise.all(running.map((program) => program.exited));
-  running = [];
-  rmSync(folder, { recursive: true, force: true });
-});
-
-interface Program {
-  child: ChildProcess;
-  exited: Promise<number | null>;
-  output(): string;
-  /** Resolves when the output matches; rejects when the program ends before. */
-  says(pattern: RegExp): Promise<RegExpExecArray>;
-}
-
-function perdure(args: string[], env: Record<string, string> = {}): Program {
-  const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { PATH, ...env } });
-  let output = '';
-  const listeners = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      for (const listener of listeners) listener();
-    });
-  }
-  const exited = once(child, 'close').then(([code]) => code as number | null);
-  const program: Program = {
-    child,
-    exited,
-    output: () => output,
-    says: (pattern) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          const found = pattern.exec(output);
-          if (found) resolve(found);
-        };
-        listeners.add(look);
-        look();
-        void exited.then((code) => reject(new Error(`it ended with ${code} and had said:\n${output}`)));
-      }),
-  };
-  running.push(program);
-  return program;
-}
-
-async function serve(
-  args: string[] = [],
-  env: Record<string, string> = {},
-): Promise<Program & { url: string }> {
-  const program = perdure(['serve', '--port', '0', ...args], env);
-  const [, url] = await program.says(/"url":"([^"]+)".*"perdure is ready"/);
-  return { ...program, url: url! };
-}
+afterEach(() => workplace.clear());
 
 async function run(url: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${url}/workflow/run`, {
@@ -81,8 +22,6 @@ async function run(url: string, body: object, headers: Record<string, string> = 
     body: JSON.stringify(body),
   });
 }
-
-const GREETING = { workflowName: 'greeting', input: { name: 'Ada' } };
 
 describe('wrong use', () => {
   it.each([
@@ -96,17 +35,17 @@ describe('wrong use', () => {
     ['an unknown flag', ['serve', '--prot', '1'], {}, /--prot/],
     ['an unknown command', ['server'], {}, /server/],
   ])('refuses %s with one line and exit code 2', async (_what, args, env, says) => {
-    const program = perdure(args, env as Record<string, string>);
+    const program = workplace.perdure(args, env as Record<string, string>);
     expect(await program.exited).toBe(2);
     expect(program.output()).toMatch(says);
     expect(program.output().trim().split('\n').length).toBeLessThanOrEqual(2);
   });
 
   it('shows help and version', async () => {
-    const help = perdure(['--help']);
+    const help = workplace.perdure(['--help']);
     expect(await help.exited).toBe(0);
     expect(help.output()).toMatch(/dev.*serve.*worker/s);
-    const version = perdure(['--version']);
+    const version = workplace.perdure(['--version']);
     expect(await version.exited).toBe(0);
     expect(version.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
@@ -114,7 +53,7 @@ describe('wrong use', () => {
 
 describe('what stands in the way of starting', () => {
   async function refusal(args: string[], env: Record<string, string> = {}): Promise<string> {
-    const program = perdure(args, env);
+    const program = workplace.perdure(args, env);
     expect(await program.exited).toBe(1);
     expect(program.output().trim().split('\n')).toHaveLength(1);
     return program.output();
@@ -122,7 +61,7 @@ describe('what stands in the way of starting', () => {
 
   it('is a folder that does not exist or has no workflows', async () => {
     expect(await refusal(['dev', '--port', '0'])).toMatch(/\.\/workflows.*does not exist/);
-    mkdirSync(join(folder, 'empty'));
+    mkdirSync(join(workplace.folder, 'empty'));
     expect(await refusal(['serve', '--port', '0', '--workflows', 'empty'])).toMatch(/empty.*no workflow/);
     expect(await refusal(['worker', 'empty'])).toMatch(/empty.*no workflow/);
   });
@@ -148,7 +87,7 @@ describe('what stands in the way of starting', () => {
   });
 
   it('is a data folder in use, which is not disturbed', async () => {
-    const first = await serve();
+    const first = await workplace.serve();
     expect(await refusal(['serve', '--port', '0'])).toMatch(/in use by another perdure/);
     expect((await fetch(`${first.url}/ready`)).status).toBe(200);
   });
@@ -156,7 +95,7 @@ describe('what stands in the way of starting', () => {
 
 describe('dev', () => {
   it('says what to try, and that works', async () => {
-    const program = perdure(['dev', EXAMPLES, '--port', '0']);
+    const program = workplace.perdure(['dev', EXAMPLES, '--port', '0']);
     const [line] = await program.says(/curl -X POST \S+\/workflow\/run .*"workflowName":"greeting".*/);
     const curl = /POST (\S+) -H 'content-type: application\/json' -d '(.*)'$/.exec(line!.trim())!;
     const response = await fetch(curl[1]!, {
@@ -176,7 +115,7 @@ describe('dev', () => {
 
 describe('serve and worker', () => {
   it('run workflows together, keep state over a restart and end at SIGTERM with 0', async () => {
-    const first = await serve(['--workflows', EXAMPLES, '--workers', '1']);
+    const first = await workplace.serve(['--workflows', EXAMPLES, '--workers', '1']);
     const answer = (await (await run(first.url, { ...GREETING, workflowId: 'kept' })).json()) as {
       runId: string;
     };
@@ -191,7 +130,7 @@ describe('serve and worker', () => {
     expect((await open).status).toBe(503);
     expect(await first.exited).toBe(0);
 
-    const second = await serve();
+    const second = await workplace.serve();
     const kept = await fetch(`${second.url}/workflow/kept/result`);
     expect(await kept.json()).toEqual(answer);
     const status = await fetch(`${second.url}/workflow/open/status`);
@@ -199,8 +138,8 @@ describe('serve and worker', () => {
   });
 
   it('take a worker from elsewhere with the token, and none without', async () => {
-    const server = await serve([], { API_AUTH_TOKEN: TOKEN, HOST: '127.0.0.1' });
-    const stranger = perdure([
+    const server = await workplace.serve([], { API_AUTH_TOKEN: TOKEN, HOST: '127.0.0.1' });
+    const stranger = workplace.perdure([
       'worker',
       EXAMPLES,
       '--server',
@@ -216,7 +155,7 @@ describe('serve and worker', () => {
     const headers = { authorization: `Bearer ${TOKEN}` };
     expect((await run(server.url, GREETING, headers)).status).toBe(503);
 
-    const worker = perdure(
+    const worker = workplace.perdure(
       ['worker', EXAMPLES, '--server', server.url, '--workers', '1', '--result-format', 'legacy'],
       {
         API_AUTH_TOKEN: `${TOKEN},next-token`,
@@ -235,13 +174,13 @@ describe('serve and worker', () => {
   });
 
   it('do not take local workers that do not know the secret of a server without a token', async () => {
-    const server = await serve();
-    const stranger = perdure(['worker', EXAMPLES, '--server', server.url, '--workers', '1']);
+    const server = await workplace.serve();
+    const stranger = workplace.perdure(['worker', EXAMPLES, '--server', server.url, '--workers', '1']);
     await stranger.says(/needs the token|401/);
   });
 
   it('end at once at a second signal', async () => {
-    const slow = join(folder, 'slow');
+    const slow = join(workplace.folder, 'slow');
     mkdirSync(slow);
     writeFileSync(
       join(slow, 'workflow.js'),
@@ -251,7 +190,7 @@ describe('serve and worker', () => {
       join(slow, 'steps.js'),
       "import { step } from 'perdure';\nexport const hang = step({ name: 'hang', fn: () => new Promise((resolve) => { console.log('hanging'); setTimeout(resolve, 60_000); }) });\n",
     );
-    const server = await serve(['--workflows', slow, '--workers', '1']);
+    const server = await workplace.serve(['--workflows', slow, '--workers', '1']);
     await fetch(`${server.url}/workflow/start`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -13,10 +13,8 @@ import {
 } from './options.js';
 import { type Service, startService } from './service.js';
 import { untilSignal } from './shutdown.js';
+import { StartError } from './start-failure.js';
 import { welcomeText } from './welcome.js';
-
-/** What a person can put right; told in one line, without a stack. */
-export class StartError extends Error {}
 
 /** Steps get this long to end when the service stops for good. */
 const STOP_GRACE_MS = 10_000;
@@ -88,6 +86,8 @@ async function serveUntilEnd(
   graceMs: number,
   log: Log,
 ): Promise<number> {
+  // Our own bug. Node ends the process; the log shall say why, in its own form.
+  process.on('uncaughtExceptionMonitor', (error) => log.error({ err: error }, 'an error was not handled'));
   const end = await Promise.race([signal, service.failed]);
   if (end instanceof Error) {
     log.error(
@@ -115,27 +115,5 @@ function requireToken({ token, host }: ServerSettings): void {
     throw new StartError(
       `without a token the server listens on loopback only, and ${host} is not. ${remedy}`,
     );
-  }
-}
-
-/** One line for what a person can put right, undefined for what is our bug. */
-export function explainStartFailure(
-  error: unknown,
-  { port, host }: { port?: number; host?: string },
-): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (error instanceof StartError || ['DataFolderError', 'LoadError'].includes(error.name))
-    return error.message;
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE':
-      return `port ${port} is in use: stop what listens there, or choose another one with --port`;
-    case 'EACCES':
-      return `port ${port} may not be opened by this user: choose one above 1023 with --port`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `${host} is not an address of this machine: give one with --host`;
-    default:
-      return undefined;
   }
 }

@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import pc from 'picocolors';
-import { dev, explainStartFailure, serve, worker } from './commands.js';
 import {
   catalogOption,
   dataOption,
@@ -18,6 +17,7 @@ import {
   workersOption,
   workflowsOption,
 } from './options.js';
+import { explainStartFailure } from './start-failure.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -31,13 +31,15 @@ const program = new Command('perdure')
     outputError: (text, write) => write(`${pc.red('perdure:')} ${text.replace(/^error: /, '')}`),
   });
 
-/** Runs a command to its end and leaves with its exit code. */
+type Commands = typeof import('./commands.js');
+
+/** Runs a command to its end and leaves with its exit code. Loaded only now: help and wrong use need none of it. */
 async function run(
-  command: () => Promise<number>,
+  command: (commands: Commands) => Promise<number>,
   where: { port?: number; host?: string } = {},
 ): Promise<void> {
   try {
-    process.exit(await command());
+    process.exit(await command(await import('./commands.js')));
   } catch (error) {
     const line = explainStartFailure(error, where);
     console.error(`${pc.red('perdure:')} ${line ?? (error instanceof Error ? error.stack : String(error))}`);
@@ -57,7 +59,7 @@ program
   .addOption(tokenOption())
   .addOption(resultFormatOption())
   .action((folder: string | undefined, settings: ServerSettings) =>
-    run(() => dev(folder, settings), settings),
+    run((commands) => commands.dev(folder, settings), settings),
   );
 
 program
@@ -71,7 +73,9 @@ program
   .addOption(workersOption(spareCores()))
   .addOption(tokenOption())
   .addOption(resultFormatOption())
-  .action((settings: ServerSettings & { workflows?: string }) => run(() => serve(settings), settings));
+  .action((settings: ServerSettings & { workflows?: string }) =>
+    run((commands) => commands.serve(settings), settings),
+  );
 
 program
   .command('worker')
@@ -82,7 +86,9 @@ program
   .addOption(catalogOption())
   .addOption(workersOption(spareCores()))
   .addOption(resultFormatOption())
-  .action((folder: string | undefined, settings: WorkerSettings) => run(() => worker(folder, settings)));
+  .action((folder: string | undefined, settings: WorkerSettings) =>
+    run((commands) => commands.worker(folder, settings)),
+  );
 
 try {
   await program.parseAsync();

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { CATALOG_PATTERN, isCatalogName, MAX_CATALOG_LENGTH } from '../core/names.js';
 import type { ResultFormat } from '../core/run.js';
-import { splitTokens } from '../http/index.js';
+import { splitTokens } from '../http/auth.js';
 
 export interface ServerSettings {
   port: number;

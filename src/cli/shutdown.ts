@@ -3,23 +3,24 @@
 /** Longer than any part takes to drain; a shutdown that hangs must end all the same. */
 const MAX_SHUTDOWN_MS = 30_000;
 
-/** Resolves at the first SIGINT or SIGTERM. */
+/** One press of Ctrl-C arrives more than once: from the terminal, and again from an npm that passes it on. */
+const SAME_KEY_PRESS_MS = 500;
+
+/** Resolves at the first SIGINT or SIGTERM; the next one ends the process at once. */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
+    let firstAt: number | undefined;
     const onSignal = (signal: NodeJS.Signals) => {
-      resolve(signal);
-      process.on('SIGINT', exitAtOnce);
-      process.on('SIGTERM', exitAtOnce);
-      process.off('SIGINT', onSignal);
-      process.off('SIGTERM', onSignal);
+      if (firstAt === undefined) {
+        firstAt = performance.now();
+        resolve(signal);
+      } else if (signal !== 'SIGINT' || performance.now() - firstAt > SAME_KEY_PRESS_MS) {
+        process.exit(signal === 'SIGINT' ? 130 : 143);
+      }
     };
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
   });
-}
-
-function exitAtOnce(signal: NodeJS.Signals): void {
-  process.exit(signal === 'SIGINT' ? 130 : 143);
 }
 
 /** Does the steps in order, each although one before it failed, and ends with the first failure. */

@@ -87,6 +87,8 @@ export type ToWorker =
   | StepTask
   /** The step's AbortSignal fires; its answer, if any, is awaited only when the reason is `cancelled`. */
   | ({ kind: 'stopStep'; reason: StepStopReason } & StepAttempt)
+  /** Are you there? Answered with `pong` as soon as user code lets the worker. */
+  | { kind: 'ping' }
   /** The run is closed, or its last turn was not accepted: its cached state is of no use any more. */
   | { kind: 'forget'; runId: string };
 
@@ -129,5 +131,6 @@ export type FromWorker =
   | ({ kind: 'stepHeartbeat'; details?: Payload } & StepAttempt)
   /** Runs that left this worker's cache. */
   | { kind: 'evicted'; runIds: string[] }
+  | { kind: 'pong' }
   /** No more tasks, please: the worker ends once what it has is done. */
   | { kind: 'draining' };

@@ -72,7 +72,7 @@ export class ActiveRun {
   savedInbox = 0;
 
   turn: TurnUnderWay | undefined;
-  /** Lost with their worker in a row; such a turn runs alone in its process. */
+  /** Turns in a row that were lost with their worker. */
   lostTurns = 0;
   isTurnQueued = false;
   /** Appended since the last turn was handed out: what the worker that has the run cached still lacks. */
@@ -120,6 +120,11 @@ export class ActiveRun {
 
   get isClosed(): boolean {
     return isClosed(this.state);
+  }
+
+  /** Its turn was with more than one worker that died. */
+  get isSuspect(): boolean {
+    return this.lostTurns > 1;
   }
 
   /** A scheduled turn, or messages that only a turn can answer, wait for a worker. */

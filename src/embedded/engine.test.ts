@@ -280,40 +280,83 @@ describe('a lost worker', () => {
     expect(await closed(engine, run)).toMatchObject({ status: 'completed' });
   });
 
-  it('makes its attempts suspects, which then run alone', async () => {
+  it('does not count against its steps, unless they may be tried only once (AC-23)', async () => {
     const engine = folder.open();
-    const first = new ScriptedWorker(engine);
-    await start(engine, 'a');
-    await start(engine, 'b');
-    await first.turn(step(1));
-    await first.turn(step(1));
-    await first.next('step');
-    await first.next('step');
-    first.lose();
-    const second = new ScriptedWorker(engine);
-    const one = await second.next('step');
-    expect(one.attempt).toBe(2);
-    await start(engine, 'c');
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(second.pending('step')).toEqual([]);
-    expect(second.pending('turn')).toEqual([]);
-    second.completeStep(one);
-    const two = await second.next('step');
-    expect(two.workflowId).not.toBe(one.workflowId);
-    second.completeStep(two);
-    expect(await second.next('turn')).toBeDefined();
+    await start(engine);
+    let worker = new ScriptedWorker(engine);
+    await worker.turn(
+      step(1, 'work', { retry: { ...once, maximumAttempts: 2 } }),
+      step(2, 'once', { retry: once }),
+    );
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const tasks = [await worker.next('step'), ...(attempt === 1 ? [await worker.next('step')] : [])];
+      expect(tasks.find((task) => task.stepName === 'work')?.attempt).toBe(attempt);
+      worker.lose();
+      worker = new ScriptedWorker(engine);
+    }
+    const third = await worker.next('step');
+    expect(third).toMatchObject({ stepName: 'work', attempt: 3 });
+    const { events } = await worker.next('turn');
+    const failed = events.filter((event) => event.type === 'ACTIVITY_TASK_FAILED');
+    expect(failed.map((event) => event.attributes)).toMatchObject([
+      {
+        failure: { type: 'WorkerCrashed', activityType: 'flow#once' },
+        retryState: 'MAXIMUM_ATTEMPTS_REACHED',
+      },
+    ]);
+  });
+
+  it('is blamed on the suspect that was on probation, and on nothing that ran beside it', async () => {
+    const engine = folder.open();
+    const retry = { ...once, maximumAttempts: 2 };
+    let worker = new ScriptedWorker(engine);
+    for (const id of ['killer', 'victim']) {
+      await start(engine, id);
+      await worker.turn(step(1, id, { retry }));
+    }
+    // Lost twice together: now both are suspects, and only one of them is out at a time.
+    for (let loss = 0; loss < 2; loss++) {
+      await worker.next('step');
+      await worker.next('step');
+      worker.lose();
+      worker = new ScriptedWorker(engine);
+    }
+    const attempts: string[] = [];
+    for (;;) {
+      const task = await worker.next('step');
+      attempts.push(task.stepName);
+      if (task.stepName === 'victim') {
+        expect(worker.pending('step')).toEqual([]);
+        worker.completeStep(task);
+        continue;
+      }
+      worker.lose();
+      worker = new ScriptedWorker(engine);
+      if (attempts.filter((name) => name === 'killer').length === 2) break;
+    }
+    expect(attempts.filter((name) => name === 'victim')).toHaveLength(1);
+    const closings: unknown[] = [];
+    while (closings.length < 2) {
+      const { events } = await worker.next('turn');
+      closings.push(
+        ...events
+          .filter((event) => /ACTIVITY_TASK_(COMPLETED|FAILED)/.test(event.type))
+          .map((event) => event.type),
+      );
+    }
+    expect(closings.sort()).toEqual(['ACTIVITY_TASK_COMPLETED', 'ACTIVITY_TASK_FAILED']);
   });
 
   it('that dies with every turn of a run holds that run back and no other', async () => {
     const engine = folder.open();
     const run = await start(engine, 'poison');
-    for (let i = 0; i < 2; i++) {
+    for (let loss = 0; loss < 3; loss++) {
       const worker = new ScriptedWorker(engine);
       await worker.next('turn');
       worker.lose();
     }
     await engine.history(run, { afterEventId: 2, limit: 1, waitMs: 5_000 });
-    expect((await engine.describe(run)).heldBack?.reason).toContain('ended while it ran a turn');
+    expect((await engine.describe(run)).heldBack?.reason).toContain('ended whenever it ran this turn');
     const replaced = new ScriptedWorker(engine);
     const other = await start(engine, 'fine');
     expect(await replaced.turn(complete())).toMatchObject({ workflowId: 'fine' });

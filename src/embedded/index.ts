@@ -121,6 +121,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
     this.#recover();
     this.#waking.start();
     this.#retention.start();
+    machine.dispatcher.start();
   }
 
   /** Takes up what was under way when the last process ended. */
@@ -155,7 +156,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
     if (run.needsTurn) this.#machine.lifecycle.queueTurn(run);
   }
 
-  #give(task: QueuedTask, worker: WorkerConnection): boolean {
+  #give(task: QueuedTask, worker: WorkerConnection): string | undefined {
     switch (task.kind) {
       case 'turn':
         return this.#machine.turns.handOut(task.runId, worker);
@@ -186,6 +187,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
     this.#stopped ??= reason;
     this.#waking.stop();
     this.#retention.stop();
+    this.#machine.dispatcher.stop();
     this.#messages.stop();
     this.#reading.stop(reason);
   }
@@ -372,7 +374,9 @@ export class EmbeddedEngine implements Engine, TaskSource {
     this.#workers.add(worker);
     return {
       receive: (message) => {
-        if (!this.#stopped && worker.isConnected) this.#receive(worker, message);
+        if (this.#stopped || !worker.isConnected) return;
+        this.#machine.dispatcher.heard(worker);
+        this.#receive(worker, message);
       },
       disconnected: () => {
         if (!this.#workers.delete(worker)) return;
@@ -420,6 +424,8 @@ export class EmbeddedEngine implements Engine, TaskSource {
           if (this.#machine.dispatcher.cachedBy(runId) === worker)
             this.#machine.dispatcher.forget(runId, false);
         }
+        return;
+      case 'pong':
         return;
       case 'draining':
         worker.isDraining = true;

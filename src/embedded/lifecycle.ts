@@ -133,7 +133,7 @@ export class Lifecycle {
       return;
     run.isTurnQueued = true;
     const task = { kind: 'turn', runId: run.state.runId } as const;
-    this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.lostTurns > 0);
+    this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.isSuspect);
   }
 
   /** Signals the run. @throws TooManyRequestsError */

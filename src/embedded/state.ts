@@ -28,8 +28,8 @@ export interface Delivery {
   heartbeatAt: number;
   heartbeat?: Payload;
   lastFailure?: Failure;
-  /** The attempt before this one was lost with its worker, so this one runs alone in its process. */
-  suspect: boolean;
+  /** Attempts that were lost with their worker and are not held against the step. */
+  lost: number;
 }
 
 export interface PendingStep {
@@ -133,7 +133,7 @@ export function isActive(state: RunState): boolean {
 }
 
 export function newDelivery(): Delivery {
-  return { status: 'queued', attempt: 1, availableAt: 0, startedAt: 0, heartbeatAt: 0, suspect: false };
+  return { status: 'queued', attempt: 1, availableAt: 0, startedAt: 0, heartbeatAt: 0, lost: 0 };
 }
 
 export function applyEvent(state: RunState, event: HistoryEvent): void {

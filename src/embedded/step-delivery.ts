@@ -16,6 +16,9 @@ import type { Machine } from './machine.js';
 import { type PendingStep, stepDueAt } from './state.js';
 import { attemptKey, type WorkerConnection } from './workers.js';
 
+/** Lost attempts beyond this count as tries, so that a step which kills its worker late does not do so for ever. */
+const MAX_LOST_ATTEMPTS = 10;
+
 export class StepDelivery {
   /** Who has which attempt. */
   readonly #holders = new Map<string, WorkerConnection>();
@@ -34,15 +37,15 @@ export class StepDelivery {
     this.machine.dispatcher.enqueue(
       run.state.started.catalog,
       { kind: 'step', runId: run.state.runId, scheduledEventId: step.scheduledEventId },
-      step.delivery.suspect,
+      step.delivery.lost > 1,
     );
   }
 
   /** Gives the step to the worker, unless it is no longer there to be given. */
-  handOut(runId: string, scheduledEventId: number, worker: WorkerConnection): boolean {
+  handOut(runId: string, scheduledEventId: number, worker: WorkerConnection): string | undefined {
     const run = this.machine.runs.get(runId);
     const step = run?.state.steps.get(scheduledEventId);
-    if (!run || !step || step.closing || step.delivery.status !== 'queued') return false;
+    if (!run || !step || step.closing || step.delivery.status !== 'queued') return undefined;
     const { state } = run;
     const { delivery, settings } = step;
     delivery.status = 'running';
@@ -76,7 +79,7 @@ export class StepDelivery {
         idempotencyKey: `${state.started.originalExecutionRunId}/${step.activityId}`,
       });
     });
-    return true;
+    return key;
   }
 
   completed(worker: WorkerConnection, attempt: StepAttempt, result: Payload | undefined): void {
@@ -214,20 +217,21 @@ export class StepDelivery {
         step.delivery.status = 'queued';
         this.requeue(run, step);
       } else {
-        this.attemptLost(
-          run,
-          step,
-          `worker ${worker.identity} ended while it ran the step`,
-          !worker.isDraining,
-        );
+        const message = `worker ${worker.identity} ended while it ran the step`;
+        this.attemptLost(run, step, message, worker.isToBlame(key) === true);
       }
     }
     worker.steps.clear();
   }
 
-  attemptLost(run: ActiveRun, step: PendingStep, message: string, isSuspect: boolean): void {
-    step.delivery.suspect = isSuspect;
-    this.#attemptFailed(run, step, { kind: 'application', type: 'WorkerCrashed', message }, true);
+  /** The attempt has no outcome and never will. It counts as a try of the step only if the step is to blame. */
+  attemptLost(run: ActiveRun, step: PendingStep, message: string, isToBlame: boolean): void {
+    const { delivery, settings } = step;
+    const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
+    // Where one attempt is all that is allowed, it may have had its effect.
+    const isAllowed = settings.retry.maximumAttempts !== 1 && delivery.lost < MAX_LOST_ATTEMPTS;
+    if (!isToBlame && isAllowed) delivery.lost++;
+    this.#attemptFailed(run, step, failure, true);
   }
 
   #attemptFailed(run: ActiveRun, step: PendingStep, failure: Failure, wasLost: boolean): void {
@@ -285,7 +289,8 @@ export class StepDelivery {
     if (step.cancelRequestedEventId !== undefined) return 'CANCEL_REQUESTED';
     const { delivery, settings } = step;
     const now = this.machine.clock.now();
-    const decision = decideRetry(settings.retry, delivery.attempt, failure, now, this.#expiresAt(step));
+    const counted = delivery.attempt - delivery.lost;
+    const decision = decideRetry(settings.retry, counted, failure, now, this.#expiresAt(step));
     if (decision.kind === 'stop') return decision.state;
     delivery.attempt++;
     delivery.lastFailure = failure;

@@ -17,13 +17,13 @@ import type { FromWorker, QueryAnswer, TurnTask } from '../core/task.js';
 import type { ActiveRun, AdmittedUpdate, TurnUnderWay, WaitingQuery } from './active-run.js';
 import type { Machine } from './machine.js';
 import { brokenLimit, eventOfCommand, impossibleCommand, isCloseCommand } from './turn.js';
-import type { WorkerConnection } from './workers.js';
+import { turnKey, type WorkerConnection } from './workers.js';
 
 /** The wait before a failed turn is tried again: 1 s, then four times as long each time, up to ten minutes. */
 const TURN_BACKOFF = { firstMs: 1_000, factor: 4, maximumMs: 600_000 };
 
-/** A turn that was lost with its worker is tried again at once, but not for ever: it may be what kills the worker. */
-const LOST_TURNS_WITHOUT_BACKOFF = 1;
+/** Losses in a row after which a turn is held back even if it was never the one to blame. */
+const MAX_LOST_TURNS = 10;
 
 interface QueriesUnderWay {
   runId: string;
@@ -41,11 +41,11 @@ export class Turns {
   constructor(private readonly machine: Machine) {}
 
   /** Gives the run's turn to the worker, unless it needs none any more. */
-  handOut(runId: string, worker: WorkerConnection): boolean {
+  handOut(runId: string, worker: WorkerConnection): string | undefined {
     const run = this.machine.runs.get(runId);
-    if (!run) return false;
+    if (!run) return undefined;
     run.isTurnQueued = false;
-    if (!run.needsTurn || run.turn) return false;
+    if (!run.needsTurn || run.turn) return undefined;
     const { clock } = this.machine;
     const turn: TurnUnderWay = {
       turnId: ++this.#lastTurnId,
@@ -60,13 +60,13 @@ export class Turns {
     run.turn = turn;
     worker.turns.set(turn.turnId, runId);
     this.#send(run, turn, this.#eventsFor(run, worker));
-    return true;
+    return turnKey(turn.turnId);
   }
 
   /** Asks the worker the queries that wait, on a run that has no turn to make. */
-  handOutQueries(runId: string, worker: WorkerConnection): boolean {
+  handOutQueries(runId: string, worker: WorkerConnection): string | undefined {
     const run = this.machine.runs.get(runId);
-    if (!run || run.queries.length === 0 || run.needsTurn || run.turn) return false;
+    if (!run || run.queries.length === 0 || run.needsTurn || run.turn) return undefined;
     const turnId = ++this.#lastTurnId;
     const { queries } = run;
     run.queries = [];
@@ -83,7 +83,7 @@ export class Turns {
       readOnly: true,
     });
     if (run.isClosed && run.isQuiet) this.machine.runs.drop(run);
-    return true;
+    return turnKey(turnId);
   }
 
   completed(worker: WorkerConnection, answer: Answered): void {
@@ -184,9 +184,10 @@ export class Turns {
       const { startedAt } = run.turn;
       this.machine.lifecycle.abandonTurn(run);
       this.machine.lifecycle.takeInbox(run);
-      if (!worker.isDraining) run.lostTurns++;
-      if (run.lostTurns > LOST_TURNS_WITHOUT_BACKOFF) {
-        const message = `worker ${worker.identity} ended while it ran a turn of this run, ${run.lostTurns} times in a row: the workflow may loop without end or use up the memory`;
+      const isToBlame = worker.isToBlame(turnKey(turnId));
+      if (isToBlame === undefined && !worker.isDraining) run.lostTurns++;
+      if (isToBlame || run.lostTurns > MAX_LOST_TURNS) {
+        const message = `worker ${worker.identity} ended whenever it ran this turn: the workflow may loop without end or use up the memory`;
         const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
         this.#holdBack(run, startedAt, 'WORKFLOW_WORKER_UNHANDLED_FAILURE', failure);
       } else {
@@ -219,7 +220,7 @@ export class Turns {
     if (run.needsTurn) this.machine.lifecycle.queueTurn(run);
     else if (run.queries.length > 0) {
       const task = { kind: 'query', runId: run.state.runId } as const;
-      this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.lostTurns > 0);
+      this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.isSuspect);
     }
   }
 

@@ -2,12 +2,22 @@
  * Who gets which task: the connected workers, their free slots, and the queues of what waits for one.
  *
  * 1. A turn goes to the worker that has the run in its cache when that one can take it, else to the least loaded.
- * 2. A suspect (its last try was lost together with its worker) is given out alone: to a worker that has nothing else,
- *    which gets nothing else until it has answered. So a task that kills its process takes no other task with it twice.
- * 3. Queues hold ids only; whether a task is still wanted is asked when its turn comes.
+ * 2. What was lost with a worker more than once may be what kills them. Such a suspect is on probation when it is given
+ *    out: until it has answered or survived a while, its worker gets no other suspect, and if the worker dies in that
+ *    time the suspect is to blame. All else goes on beside it, and what is lost with it is not held against it.
+ * 3. A worker that has not been heard of for a while, because user code blocks it, gets nothing more.
+ * 4. Queues hold ids only; whether a task is still wanted is asked when its turn comes.
  */
+import { monotonicMs } from '../core/clock.js';
 import type { ResultFormat } from '../core/run.js';
 import type { StepAttempt, ToWorker, WorkerSlots } from '../core/task.js';
+
+/** A worker with tasks that says nothing is asked after this time whether it is there. */
+const PING_AFTER_MS = 1_000;
+/** Then it is blocked by user code. */
+const STUCK_AFTER_MS = 2_500;
+/** What kills its process does so soon, mostly. */
+const PROBATION_MS = 1_000;
 
 export class WorkerConnection {
   catalog: string | undefined;
@@ -16,8 +26,9 @@ export class WorkerConnection {
   slots: WorkerSlots = { turns: 0, steps: 0 };
   isDraining = false;
   isConnected = true;
-  /** Set while it is kept for a suspect: it first has to come to the end of what it has, then runs that alone. */
-  alone: 'clearing' | 'running' | undefined;
+  lastHeardAt = monotonicMs();
+  isStuck = false;
+  probation: { taskKey: string; since: number } | undefined;
   /** Turns under way: turn id to run. */
   readonly turns = new Map<number, string>();
   readonly steps = new Map<string, StepAttempt & { isSent: boolean }>();
@@ -30,6 +41,18 @@ export class WorkerConnection {
     return this.turns.size === 0 && this.steps.size === 0;
   }
 
+  holds(taskKey: string): boolean {
+    return (
+      this.steps.has(taskKey) ||
+      (taskKey.startsWith(TURN_KEY) && this.turns.has(Number(taskKey.slice(TURN_KEY.length))))
+    );
+  }
+
+  /** Whether this task is what the worker died of: it was on probation. Undefined when nothing was. */
+  isToBlame(taskKey: string): boolean | undefined {
+    return this.probation && this.probation.taskKey === taskKey;
+  }
+
   get load(): number {
     return this.turns.size + this.steps.size;
   }
@@ -37,6 +60,9 @@ export class WorkerConnection {
 
 export const attemptKey = (attempt: StepAttempt): string =>
   `${attempt.runId}/${attempt.scheduledEventId}/${attempt.attempt}`;
+
+const TURN_KEY = 'turn/';
+export const turnKey = (turnId: number): string => `${TURN_KEY}${turnId}`;
 
 export type QueuedTask =
   | { kind: 'turn'; runId: string }
@@ -78,8 +104,19 @@ export class Dispatcher {
   readonly #toPump = new Set<CatalogQueues>();
   #isScheduled = false;
 
-  /** `give` hands the task to the worker; false when nobody wants it any more. */
-  constructor(private readonly give: (task: QueuedTask, worker: WorkerConnection) => boolean) {}
+  #watch: NodeJS.Timeout | undefined;
+
+  /** `give` hands the task to the worker and answers with the task's key; undefined when nobody wants it any more. */
+  constructor(private readonly give: (task: QueuedTask, worker: WorkerConnection) => string | undefined) {}
+
+  start(): void {
+    this.#watch = setInterval(() => this.#watchWorkers(), PING_AFTER_MS);
+    this.#watch.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#watch);
+  }
 
   register(worker: WorkerConnection, catalog: string): void {
     if (worker.catalog !== undefined) this.#queues(worker.catalog).workers.delete(worker);
@@ -110,8 +147,33 @@ export class Dispatcher {
 
   /** The worker has a free slot, or may take tasks again. */
   freed(worker: WorkerConnection): void {
-    if (worker.alone === 'running' && worker.isIdle) worker.alone = undefined;
+    if (!worker.isConnected) return;
+    if (worker.probation && !worker.holds(worker.probation.taskKey)) worker.probation = undefined;
     if (worker.catalog !== undefined) this.#schedule(this.#queues(worker.catalog));
+  }
+
+  heard(worker: WorkerConnection): void {
+    worker.lastHeardAt = monotonicMs();
+    if (!worker.isStuck) return;
+    worker.isStuck = false;
+    this.freed(worker);
+  }
+
+  #watchWorkers(): void {
+    const now = monotonicMs();
+    for (const queues of this.#catalogs.values()) {
+      for (const worker of queues.workers) {
+        if (worker.isIdle) continue;
+        const { probation } = worker;
+        if (probation && worker.lastHeardAt > probation.since + PROBATION_MS) {
+          worker.probation = undefined;
+          this.#schedule(queues);
+        }
+        const silentMs = now - worker.lastHeardAt;
+        if (silentMs > STUCK_AFTER_MS) worker.isStuck = true;
+        if (silentMs > PING_AFTER_MS) worker.send({ kind: 'ping' });
+      }
+    }
   }
 
   cachedBy(runId: string): WorkerConnection | undefined {
@@ -166,7 +228,8 @@ export class Dispatcher {
 
   #giveFrom(queues: CatalogQueues, queue: Fifo<QueuedTask>): void {
     for (let task = queue.peek(); task; task = queue.peek()) {
-      const worker = task.kind === 'step' ? this.#forStep(queues) : this.#forTurn(queues, task.runId);
+      const worker =
+        task.kind === 'step' ? leastLoaded(queues.workers, hasStepSlot) : this.#forTurn(queues, task.runId);
       if (!worker) return;
       queue.shift();
       this.give(task, worker);
@@ -175,31 +238,28 @@ export class Dispatcher {
 
   #giveSuspects(queues: CatalogQueues): void {
     for (let task = queues.suspects.peek(); task; task = queues.suspects.peek()) {
-      const worker = kept(queues.workers) ?? leastLoaded(queues.workers, () => true);
+      const isStep = task.kind === 'step';
+      const worker = leastLoaded(
+        queues.workers,
+        (each) => !each.probation && (isStep ? hasStepSlot(each) : hasTurnSlot(each)),
+      );
       if (!worker) return;
-      worker.alone = 'clearing';
-      if (!worker.isIdle) return;
       queues.suspects.shift();
-      worker.alone = this.give(task, worker) ? 'running' : undefined;
+      const taskKey = this.give(task, worker);
+      if (taskKey !== undefined) worker.probation = { taskKey, since: monotonicMs() };
     }
   }
 
   #forTurn(queues: CatalogQueues, runId: string): WorkerConnection | undefined {
     const cached = this.#cachedBy.get(runId);
-    if (cached && cached.turns.size < cached.slots.turns && !cached.isDraining && !cached.alone)
-      return cached;
-    return leastLoaded(queues.workers, (worker) => worker.turns.size < worker.slots.turns);
-  }
-
-  #forStep(queues: CatalogQueues): WorkerConnection | undefined {
-    return leastLoaded(queues.workers, (worker) => worker.steps.size < worker.slots.steps);
+    if (cached && isFit(cached) && hasTurnSlot(cached)) return cached;
+    return leastLoaded(queues.workers, hasTurnSlot);
   }
 }
 
-function kept(workers: Iterable<WorkerConnection>): WorkerConnection | undefined {
-  for (const worker of workers) if (worker.alone === 'clearing' && !worker.isDraining) return worker;
-  return undefined;
-}
+const hasTurnSlot = (worker: WorkerConnection): boolean => worker.turns.size < worker.slots.turns;
+const hasStepSlot = (worker: WorkerConnection): boolean => worker.steps.size < worker.slots.steps;
+const isFit = (worker: WorkerConnection): boolean => !worker.isDraining && !worker.isStuck;
 
 function leastLoaded(
   workers: Iterable<WorkerConnection>,
@@ -207,7 +267,7 @@ function leastLoaded(
 ): WorkerConnection | undefined {
   let chosen: WorkerConnection | undefined;
   for (const worker of workers) {
-    if (worker.isDraining || worker.alone || !hasSlot(worker)) continue;
+    if (!isFit(worker) || !hasSlot(worker)) continue;
     if (!chosen || worker.load < chosen.load) chosen = worker;
   }
   return chosen;

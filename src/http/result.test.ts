@@ -19,20 +19,15 @@ function outcome(parts: Partial<RunOutcome>): RunOutcome {
 
 const result = (parts: Partial<RunOutcome>) => JSON.parse(resultText(outcome(parts)));
 
-const CARD: Failure = {
-  kind: 'application',
+const STEP: Failure = {
+  kind: 'step',
   type: 'CardDeclined',
   message: 'no "funds"',
+  activityType: 'order#charge',
+  attempt: 3,
   stackTrace: 'CardDeclined: at secret.ts:1',
   properties: { code: 51, stack: 'hidden', name: 'Forged', nested: { a: [1] } },
   cause: { kind: 'application', type: 'Error', message: 'socket', stackTrace: 'at x' },
-};
-const STEP: Failure = {
-  kind: 'step',
-  type: 'StepError',
-  message: 'step failed',
-  activityType: 'order#charge',
-  cause: CARD,
 };
 
 describe('the current form', () => {
@@ -46,7 +41,7 @@ describe('the current form', () => {
       trace: null,
       error: null,
     });
-    expect(Object.keys(result({ status: 'failed', failure: CARD }))).toEqual([
+    expect(Object.keys(result({ status: 'failed', failure: STEP }))).toEqual([
       'v',
       'workflowId',
       'runId',

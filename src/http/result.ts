@@ -14,7 +14,7 @@ export function resultText(outcome: RunOutcome): string {
   const execution = `"workflowId":${JSON.stringify(outcome.workflowId)},"runId":${JSON.stringify(outcome.runId)},"status":"${outcome.status}"`;
   const values = `"input":${outcome.input ?? 'null'},"output":${outputOf(outcome)},"trace":null`;
   if (outcome.format === 'legacy') {
-    const message = failure ? JSON.stringify(unwrap(failure).original.message) : 'null';
+    const message = failure ? JSON.stringify(failure.message) : 'null';
     const details = failure ? JSON.stringify(legacyErrorDetails(failure)) : 'null';
     return `{${execution},${values},"error":${message},"errorDetails":${details}}`;
   }
@@ -40,51 +40,32 @@ function failureOf(outcome: RunOutcome): Failure | undefined {
     : (outcome.failure ?? ERROR_OF_END[outcome.status]);
 }
 
-/**
- * Failures of steps and children wrap what was thrown there; a reader wants the error itself, and which step it
- * came from.
- */
-function unwrap(failure: Failure): { original: Failure; activityType: string | undefined } {
-  let original = failure;
-  let activityType = failure.activityType;
-  while ((original.kind === 'step' || original.kind === 'child') && original.cause) {
-    original = original.cause;
-    activityType ??= original.activityType;
-  }
-  return { original, activityType };
-}
-
 type SerializedError = Record<string, unknown> & { name: string; message: string };
 
 /** Names that the form itself defines; a property of the user's error must not pose as one of them. */
 const RESERVED = new Set(['name', 'message', 'activityType', 'cause', 'stack', 'stackTrace', '__proto__']);
 
 export function serializeError(failure: Failure, depth = 0): SerializedError {
-  const { original, activityType } = unwrap(failure);
-  const error: SerializedError = { name: original.type, message: original.message };
-  if (activityType !== undefined) error.activityType = activityType;
-  for (const [key, value] of Object.entries(original.properties ?? {})) {
+  const error: SerializedError = { name: failure.type, message: failure.message };
+  if (failure.activityType !== undefined) error.activityType = failure.activityType;
+  for (const [key, value] of Object.entries(failure.properties ?? {})) {
     if (!RESERVED.has(key)) error[key] = value;
   }
-  if (original.cause && depth < MAX_CAUSE_DEPTH) error.cause = serializeError(original.cause, depth + 1);
+  if (failure.cause && depth < MAX_CAUSE_DEPTH) error.cause = serializeError(failure.cause, depth + 1);
   return error;
 }
 
-function legacyErrorDetails(failure: Failure): object {
-  const { original, activityType } = unwrap(failure);
+function legacyErrorDetails({ kind, type, message, nonRetryable, activityType, cause }: Failure): object {
   return {
-    message: original.message,
-    name: original.type,
-    retryable: original.kind === 'application' ? !original.nonRetryable : null,
+    message,
+    name: type,
+    retryable: kind === 'application' || kind === 'step' ? nonRetryable !== true : null,
     activityId: activityType ?? null,
-    cause: original.cause ? legacyCause(original.cause, 1) : null,
+    cause: cause ? legacyCause(cause, 1) : null,
   };
 }
 
-function legacyCause(failure: Failure, depth: number): object {
-  const { original } = unwrap(failure);
-  const cause = { name: original.type, message: original.message };
-  return original.cause && depth < MAX_CAUSE_DEPTH
-    ? { ...cause, cause: legacyCause(original.cause, depth + 1) }
-    : cause;
+function legacyCause({ type, message, cause }: Failure, depth: number): object {
+  const level = { name: type, message };
+  return cause && depth < MAX_CAUSE_DEPTH ? { ...level, cause: legacyCause(cause, depth + 1) } : level;
 }

@@ -51,7 +51,8 @@ interface ScriptedRun extends RunRef {
   request: StartRequest;
   startedAt: number;
   ending: Ending | undefined;
-  waiting: Set<() => void>;
+  /** What ends each wait, and whether a hang-up would. */
+  waiting: Map<() => void, { isAbortable: boolean }>;
 }
 
 export class ScriptedEngine implements Engine {
@@ -95,7 +96,7 @@ export class ScriptedEngine implements Engine {
       startedAt,
       ending:
         request.workflowType === 'wait' ? undefined : { status: 'completed', output: request.input[0]! },
-      waiting: new Set(),
+      waiting: new Map(),
     };
     this.starts.push(request);
     this.runs.push(run);
@@ -107,12 +108,17 @@ export class ScriptedEngine implements Engine {
   end(workflowId: string, ending: Ending): void {
     const run = this.find({ workflowId });
     run.ending = ending;
-    for (const release of run.waiting) release();
+    for (const release of run.waiting.keys()) release();
   }
 
   /** How many calls wait for the run. */
   waitingFor(workflowId: string): number {
     return this.find({ workflowId }).waiting.size;
+  }
+
+  /** How many of them end when the caller hangs up. */
+  abortableFor(workflowId: string): number {
+    return [...this.find({ workflowId }).waiting.values()].filter(({ isAbortable }) => isAbortable).length;
   }
 
   async describe(selector: RunSelector): Promise<RunDescription> {
@@ -138,13 +144,13 @@ export class ScriptedEngine implements Engine {
     const { waitMs = 0, abort } = options;
     if (!run.ending && waitMs > 0 && !abort?.aborted) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, waitMs);
         const release = () => {
           clearTimeout(timer);
           run.waiting.delete(release);
           resolve();
         };
-        run.waiting.add(release);
+        const timer = setTimeout(release, waitMs);
+        run.waiting.set(release, { isAbortable: abort !== undefined });
         abort?.addEventListener('abort', release);
       });
     }

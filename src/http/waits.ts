@@ -5,15 +5,25 @@
 import type { ServerResponse } from 'node:http';
 import { PerdureError } from '../core/errors.js';
 
+/**
+ * Most runs end sooner, and an AbortSignal costs more than the rest of such a call. So a wait gets one only after
+ * this time; until then a caller who hangs up is not noticed.
+ */
+const UNNOTICED_MS = 100;
+
+/** Waits `waitMs` for something, or until `abort` fires; undefined when it did not come. */
+type Wait<T> = (waitMs: number, abort?: AbortSignal) => Promise<T | undefined>;
+
 export class Waits {
-  private readonly waiting = new Set<AbortController>();
+  private count = 0;
+  private readonly controllers = new Set<AbortController>();
   private isDraining = false;
 
   constructor(private readonly limit: number) {}
 
   /** Refuses one wait too many. Asked before a run is started for it. */
   admit(): void {
-    if (this.waiting.size >= this.limit) {
+    if (this.count >= this.limit) {
       throw new PerdureError(
         'TooManyRequestsError',
         `${this.limit} calls are waiting already; try again shortly`,
@@ -21,17 +31,27 @@ export class Waits {
     }
   }
 
-  /** Calls `wait` with a signal that fires when nobody is left to answer. */
-  async hold<T>(response: ServerResponse, wait: (abort: AbortSignal) => Promise<T>): Promise<T> {
+  /** Waits for as long as somebody is there to be answered. */
+  async hold<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {
+    this.count++;
+    try {
+      const soon = await wait(this.isDraining ? 0 : Math.min(waitMs, UNNOTICED_MS));
+      if (soon !== undefined || waitMs <= UNNOTICED_MS || this.isDraining || response.destroyed) return soon;
+      return await this.holdLong(response, waitMs - UNNOTICED_MS, wait);
+    } finally {
+      this.count--;
+    }
+  }
+
+  private async holdLong<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {
     const controller = new AbortController();
     const hangUp = () => controller.abort();
-    this.waiting.add(controller);
+    this.controllers.add(controller);
     response.once('close', hangUp);
-    if (this.isDraining || response.destroyed) controller.abort();
     try {
-      return await wait(controller.signal);
+      return await wait(waitMs, controller.signal);
     } finally {
-      this.waiting.delete(controller);
+      this.controllers.delete(controller);
       response.off('close', hangUp);
     }
   }
@@ -39,6 +59,6 @@ export class Waits {
   /** Ends all waits, now and from now on; those calls answer with what is known. */
   drain(): void {
     this.isDraining = true;
-    for (const controller of this.waiting) controller.abort();
+    for (const controller of this.controllers) controller.abort();
   }
 }

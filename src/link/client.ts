@@ -30,6 +30,7 @@ export interface LinkClientOptions {
 
 /** A server that stays away is worth a line now and then, not one per attempt. */
 const LOG_EVERY_MS = 30_000;
+const STABLE_MS = 5_000;
 
 export class LinkClient {
   readonly #url: string;
@@ -38,6 +39,7 @@ export class LinkClient {
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   #loggedAt = Number.NEGATIVE_INFINITY;
+  #openedAt = 0;
   #quietChecks = 0;
   #listening: NodeJS.Timeout | undefined;
   #closed = false;
@@ -83,8 +85,7 @@ export class LinkClient {
     let reason = '';
     socket.on('open', () => {
       opened = true;
-      this.#failures = 0;
-      this.#loggedAt = Number.NEGATIVE_INFINITY;
+      this.#openedAt = performance.now();
       this.#listen(socket);
       this.options.onOpen();
     });
@@ -104,6 +105,11 @@ export class LinkClient {
     socket.on('close', (code, text) => {
       this.#outbox.clear();
       clearInterval(this.#listening);
+      // A server that takes the connection and drops it at once is no better than none.
+      if (opened && performance.now() - this.#openedAt > STABLE_MS) {
+        this.#failures = 0;
+        this.#loggedAt = Number.NEGATIVE_INFINITY;
+      }
       if (opened) this.options.onClose();
       if (this.#closed) return;
       this.#redial(reason || text.toString() || `closed with code ${code}`);

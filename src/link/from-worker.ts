@@ -176,5 +176,6 @@ const MESSAGES: Record<FromWorker['kind'], Check> = {
   stepCancelled: (m) => isAttempt(m) && isOptionalText(m.details),
   stepHeartbeat: (m) => isAttempt(m) && isOptionalText(m.details),
   evicted: (m) => isListOf(m.runIds, isText),
+  pong: () => true,
   draining: () => true,
 };

@@ -42,7 +42,9 @@ export function deprecatePatch(patchId: string): void {
 
 function patch(what: string, patchId: string, deprecated: boolean): boolean {
   if (typeof patchId !== 'string' || patchId === '') throw new UsageError(`${what} needs an id for the change`);
-  return currentRuntime(what).patched(patchId, deprecated);
+  const runtime = currentRuntime(what);
+  runtime.assertMayAct(what);
+  return runtime.patched(patchId, deprecated);
 }
 
 const say = (level: LogLevel) => (message: string, fields?: object) =>
@@ -78,6 +80,7 @@ export function getExternalWorkflowHandle(workflowId: string): ExternalWorkflowH
     },
     cancel() {
       // Asking another to stop is often part of stopping: it is not held back by a cancelled scope.
+      runtime.assertMayAct('cancel()');
       return new Promise((resolve, reject) => {
         runtime.cancelExternal(workflowId, { resolve, reject });
       });

@@ -75,6 +75,7 @@ export function setHandler(
   options: HandlerOptions = {},
 ): void {
   const runtime = currentRuntime('setHandler()');
+  runtime.assertMayAct('setHandler()');
   const { kind, name } = definition ?? {};
   if (kind !== 'signal' && kind !== 'query' && kind !== 'update') {
     throw new DefinitionError('setHandler() needs what defineSignal(), defineQuery() or defineUpdate() gives');

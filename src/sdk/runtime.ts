@@ -65,6 +65,8 @@ export interface ScopeStorage {
 }
 
 export interface WorkflowRuntime {
+  /** @throws UsageError where code can only read, such as in a query; `what` names what it tried. */
+  assertMayAct(what: string): void;
   info(): WorkflowInfo;
   isContinueAsNewSuggested(): boolean;
   /** Epoch milliseconds; stands still within a turn. */

@@ -78,6 +78,7 @@ export class CancellationScope {
 
   run<T>(fn: () => Promise<T>): Promise<T> {
     const runtime = currentRuntime('CancellationScope.run()');
+    runtime.assertMayAct('CancellationScope.run()');
     this.#attach();
     return runtime.scopes.run(this, () => this.#runInside(fn));
   }
@@ -144,6 +145,7 @@ function currentScope(what: string): CancellationScope {
  * the operation itself decides when that settles it.
  */
 export function inCurrentScope<T>(what: string, start: (settle: Settle<T>) => Cancel): Promise<T> {
+  currentRuntime(what).assertMayAct(what);
   const scope = currentScope(what);
   if (scope.cancellation) return Promise.reject(scope.cancellation);
   return new Promise<T>((resolve, reject) => {

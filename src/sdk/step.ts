@@ -103,7 +103,7 @@ function scheduleStep(
   defaults: StepDefaults,
 ): Promise<unknown> {
   const cancellationType = options.cancellationType ?? defaults.cancellationType ?? 'TRY_CANCEL';
-  return inCurrentScope(name, (settle) =>
+  return inCurrentScope(`step "${name}"`, (settle) =>
     currentRuntime(name).scheduleStep({ name, input, settings, cancellationType }, settle),
   );
 }

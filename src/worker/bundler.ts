@@ -25,8 +25,8 @@ export interface BundleOptions {
   /** Relative to the directory. */
   entries: string[];
   library: Library;
-  /** The steps that a steps module exports, by its path relative to the directory. */
-  stepsOf(relativePath: string): Promise<ExportedStep[]>;
+  /** The steps that a steps module exports, by its path relative to the directory; undefined when it does not load. */
+  stepsOf(relativePath: string): Promise<ExportedStep[] | undefined>;
 }
 
 export interface Bundles {
@@ -113,7 +113,9 @@ function intercept(
 }
 
 /** A module with the exports of a steps module, in which each step is known by name and options only. */
-function referencesModule(steps: ExportedStep[]): string {
+function referencesModule(steps: ExportedStep[] | undefined): string {
+  // The reason why it does not load is told elsewhere; CommonJS keeps esbuild from missing its exports as well.
+  if (!steps) return 'module.exports = {};';
   const lines = steps.map(
     ({ name, options }, i) =>
       `const s${i} = stepReference(${JSON.stringify({ name, options: authored(options) })});`,

@@ -41,8 +41,12 @@ export async function loadWorkflows(folder: string): Promise<LoadedWorkflows> {
   }
 }
 
+/** Codes of Node for an import that leads nowhere. */
+const UNRESOLVED = /^ERR_(MODULE_NOT_FOUND|PACKAGE_PATH_NOT_EXPORTED)$/;
+
 class Loading {
   readonly #problems: LoadProblem[] = [];
+  readonly #unresolved = new Set<LoadProblem>();
   readonly #library: Library;
 
   constructor(
@@ -65,6 +69,7 @@ class Loading {
         stepsOf: (path) => this.#exportedSteps(path),
       });
       const library = await this.#library.bundle();
+      this.#dropRepeated(bundles.problems);
       this.#problems.push(...bundles.problems, ...library.problems, ...clashes(found));
       const loaded = await this.#assemble(found, bundles, library.bundle);
       // A rejection is known to be unhandled only after the microtasks of this turn.
@@ -158,7 +163,8 @@ class Loading {
     return found;
   }
 
-  async #exportedSteps(file: string): Promise<ExportedStep[]> {
+  async #exportedSteps(file: string): Promise<ExportedStep[] | undefined> {
+    if (!(await this.#import(file))) return undefined;
     const exports = await this.#stepExports(file);
     return exports.map(([exportName, { name, options }]) => ({ exportName, name, options }));
   }
@@ -182,14 +188,26 @@ class Loading {
 
   #refuseThrown(file: string | undefined, error: unknown): void {
     if (this.modules.isKnownProblem(error)) return;
-    const place = this.#placeOf(error) ?? { file };
     const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    this.#problems.push({ ...place, message: `loading this file failed: ${what}` });
+    const problem = { file, ...this.#placeOf(error), message: `loading this file failed: ${what}` };
+    if (UNRESOLVED.test((error as NodeJS.ErrnoException)?.code ?? '')) this.#unresolved.add(problem);
+    this.#problems.push(problem);
+  }
+
+  /** An import that leads nowhere is met on both sides; esbuild knows its line. */
+  #dropRepeated(bundling: LoadProblem[]): void {
+    const files = new Set(bundling.map(({ file }) => file));
+    const kept = this.#problems.filter(
+      (problem) => !(this.#unresolved.has(problem) && files.has(problem.file)),
+    );
+    this.#problems.splice(0, Number.POSITIVE_INFINITY, ...kept);
   }
 
   /** The first line of the stack that is the user's own. */
-  #placeOf(error: unknown): { file: string; line: number; column?: number } | undefined {
+  #placeOf(error: unknown): { file: string; line?: number; column?: number } | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
+    const importer = / imported from (\/.*)$/m.exec(stack)?.[1];
+    if (importer?.startsWith(`${this.directory}/`)) return { file: relative(this.directory, importer) };
     for (const [, url, line, column] of stack.matchAll(/((?:file:\/\/)?\/[^\s()]+?):(\d+)(?::(\d+))?/g)) {
       const path = url!.startsWith('file:') ? fileURLToPath(url!) : url!;
       if (!path.startsWith(`${this.directory}/`) || path.includes('/node_modules/')) continue;

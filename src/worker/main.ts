@@ -15,6 +15,8 @@ import { Worker } from './worker.js';
 const DEFAULT_GRACE_MS = 10_000;
 /** For what is already on its way to the server when user code has broken the process. */
 const LAST_WORDS_MS = 200;
+/** A server on the same machine answers the first dial within milliseconds. */
+const FIRST_DIAL_MS = 2_000;
 
 const log = childLog();
 const tell = takeChannel();
@@ -40,6 +42,8 @@ async function start({ directory, options }: Extract<ToChild, { kind: 'start' }>
     const loaded = await loadWorkflows(directory);
     process.on('uncaughtException', (error, origin) => void fail(error, origin));
     worker = new Worker(loaded, options, log);
+    // A server that is not there yet does not make the workflows any less ready.
+    await Promise.race([worker.registered, new Promise((resolve) => setTimeout(resolve, FIRST_DIAL_MS))]);
     tell({ kind: 'ready' });
   } catch (error) {
     const problems = error instanceof LoadError ? error.problems : [{ message: describe(error) }];

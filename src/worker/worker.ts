@@ -47,6 +47,11 @@ export class Worker {
   /** Of this connection. */
   #cached = new Set<string>();
   #draining = false;
+  #onRegistered!: () => void;
+  /** The server has been told, for the first time, what this worker can do. */
+  readonly registered = new Promise<void>((resolve) => {
+    this.#onRegistered = resolve;
+  });
 
   constructor(
     private readonly loaded: LoadedWorkflows,
@@ -108,6 +113,7 @@ export class Worker {
       identity: `${hostname()}/${process.pid}`,
       codeId,
     });
+    setImmediate(this.#onRegistered);
   }
 
   #receive(messages: ToWorker[]): void {
@@ -118,6 +124,9 @@ export class Worker {
           break;
         case 'step':
           this.#steps.run(message);
+          break;
+        case 'ping':
+          this.#link.send({ kind: 'pong' });
           break;
         case 'stopStep':
           this.#steps.stop(message, message.reason);

@@ -5,6 +5,7 @@
  * workers, deploying other code, killing processes, lowering limits) have a system to themselves and take turns.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterwardsCases } from './cases/afterwards.js';
 import { authorFunctionCases } from './cases/author-functions.js';
 import { cancellationCases } from './cases/cancellation.js';
 import { childCases } from './cases/children.js';
@@ -67,7 +68,13 @@ export function contract(startSystem: StartSystem, cacheSize: number): void {
     for (const register of cases) register(stage);
   }
 
-  describe.concurrent('on one system', () => onSystem({}, SIDE_BY_SIDE));
+  describe('on one system', () => {
+    const sideBySide: Cases = (stage) =>
+      describe.concurrent('side by side', () => {
+        for (const register of SIDE_BY_SIDE) register(stage);
+      });
+    onSystem({}, [sideBySide, afterwardsCases]);
+  });
 
   describe('on a system whose workers come and go', () => {
     onSystem({ limits: { messageTimeoutMs: 500 } }, [workersAwayCases]);

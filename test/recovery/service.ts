@@ -44,7 +44,7 @@ export class Service {
         '--workers',
         '1',
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_ENV: 'test', API_AUTH_TOKEN: '' } },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: plainEnvironment() },
     );
     for (const stream of [this.#process.stdout!, this.#process.stderr!]) {
       stream.on('data', (chunk) => {
@@ -141,6 +141,14 @@ export class Service {
     }
     throw new Error(`the service did not get ready: ${this.#output}`);
   }
+}
+
+/** Settings of whoever runs the tests are none of theirs. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const own = ['PORT', 'HOST', 'NODE_ENV', 'API_AUTH_TOKEN'];
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !own.includes(name) && !name.startsWith('PERDURE_')),
+  );
 }
 
 export async function freePort(): Promise<number> {

@@ -16,11 +16,11 @@ export function runRoutes(app: FastifyInstance, { engine, waits }: RouteContext)
     const followChain = selector.runId === undefined;
     if (wait > 0) waits.admit();
     const outcome =
-      wait > 0
-        ? await waits.hold(reply.raw, (abort) =>
-            engine.outcome(selector, { waitMs: wait, followChain, abort }),
-          )
-        : await engine.outcome(selector, { followChain });
+      wait === 0
+        ? await engine.outcome(selector, { followChain })
+        : await waits.hold(reply.raw, wait, (waitMs, abort) =>
+            engine.outcome(selector, { waitMs, followChain, abort }),
+          );
     if (outcome === undefined) {
       throw new PerdureError('WorkflowNotCompletedError', 'The workflow is still running', { ...selector });
     }

@@ -24,8 +24,8 @@ export function startRoutes(app: FastifyInstance, context: RouteContext): void {
     context.waits.admit();
     const run = await start(context, body, request, reply);
     const waitMs = body.timeout ?? DEFAULT_RUN_TIMEOUT_MS;
-    const outcome = await context.waits.hold(reply.raw, (abort) =>
-      context.engine.outcome(run, { waitMs, followChain: true, abort }),
+    const outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
+      context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
     );
     if (outcome === undefined) throw unfinished(context, run, waitMs);
     return reply.header('content-type', JSON_TYPE).send(resultText(outcome));

@@ -1,13 +1,34 @@
-/** Errors that escape workflow code, as failures; where plain JavaScript says too little, the remedy is added. */
+/** Errors that escape workflow code, as failures that help their reader: with the place, and the remedy where we know one. */
 import { type Failure, toFailure } from '../../core/failure.js';
 import { remedyFor } from './refusals.js';
 
-export function failureOf(error: unknown): Failure {
+/** Reads the stack of an error that was thrown in the sandbox. */
+export interface StackReader {
+  readable(stack: string): string;
+  innermost(stack: string): string | undefined;
+}
+
+/** Errors that say "not here": the place belongs into their message. */
+const MISPLACED = new Set(['DeterminismError', 'UsageError']);
+
+export function failureOf(error: unknown, stacks: StackReader): Failure {
   const failure = toFailure(error);
+  let isMisplaced = MISPLACED.has(failure.type);
   if (failure.type === 'ReferenceError') {
     const name = /^(\w+) is not defined$/.exec(failure.message)?.[1];
     const remedy = name === undefined ? undefined : remedyFor(name);
-    if (remedy) failure.message = remedy;
+    if (remedy !== undefined) {
+      failure.message = remedy;
+      isMisplaced = true;
+    }
+  }
+  const { stackTrace } = failure;
+  if (stackTrace !== undefined) {
+    const place = isMisplaced ? stacks.innermost(stackTrace) : undefined;
+    if (place !== undefined) failure.message += ` (${place})`;
+  }
+  for (let at: Failure | undefined = failure; at; at = at.cause) {
+    if (at.stackTrace !== undefined && at.kind === 'application') at.stackTrace = stacks.readable(at.stackTrace);
   }
   return failure;
 }

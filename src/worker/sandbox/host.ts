@@ -10,11 +10,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promiseHooks } from 'node:v8';
 import vm from 'node:vm';
 import type { Log } from '../../core/log.js';
 import type { TurnTask } from '../../core/task.js';
 import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
 import type { HostBridge, Inside } from './main.js';
+import { Positions } from './positions.js';
 import type { TurnAnswer } from './turns.js';
 
 export interface SandboxOptions {
@@ -49,20 +51,40 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     // Evaluating anything in the context empties its queue of promise jobs.
     drain: () => void nothing.runInContext(context),
     scopes: new AsyncLocalStorage(),
+    stacks: new Positions(workflows),
     log: (level, fields, message) => log[level](fields, message),
   };
-  return startInside(context, bridge);
+  const inside = startInside(context, bridge);
+  return {
+    runTurn(task) {
+      const stopHooks = promiseHooks.createHook(inside.promiseHooks) as () => void;
+      try {
+        return inside.runTurn(task);
+      } finally {
+        stopHooks();
+      }
+    },
+    forget: inside.forget,
+    takeEvicted: inside.takeEvicted,
+  };
 }
 
 function startInside(context: vm.Context, bridge: HostBridge): Inside {
-  const path = bundlePath();
-  const body = vm.compileFunction(readFileSync(path, 'utf8'), ['exports', 'module', 'require'], {
-    filename: path,
-    parsingContext: context,
-  });
+  const body = inside().runInContext(context) as (exports: object, module: object) => void;
   const module = { exports: {} as { start(bridge: HostBridge): Inside } };
-  body(module.exports, module, undefined);
+  body(module.exports, module);
   return module.exports.start(bridge);
+}
+
+let compiled: vm.Script | undefined;
+
+/** Compiled once per process, however many contexts are made of it. */
+function inside(): vm.Script {
+  if (!compiled) {
+    const filename = bundlePath();
+    compiled = new vm.Script(`(function (exports, module) {${readFileSync(filename, 'utf8')}\n})`, { filename });
+  }
+  return compiled;
 }
 
 /** Beside this file when built; from the sources (tests) it is the one that the build made. */

@@ -7,7 +7,9 @@ import type { LogLevel, ScopeStorage } from '../../sdk/runtime.js';
 import type { CancellationScope } from '../../sdk/scope.js';
 import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
 import { type BorrowedGlobals, harden, installGlobals } from './environment.js';
+import type { StackReader } from './failures.js';
 import { type Compile, Modules } from './modules.js';
+import { RejectionTracker } from './rejections.js';
 import { RunCache } from './run-cache.js';
 import { type ReplayedRun, type TurnAnswer, TurnRunner } from './turns.js';
 
@@ -19,12 +21,18 @@ export interface HostBridge {
   globals: BorrowedGlobals;
   compile: Compile;
   drain(): void;
+  stacks: StackReader;
   scopes: { getStore(): unknown; run<T>(store: unknown, fn: () => T): T };
   log(level: LogLevel, fields: object, message: string): void;
 }
 
 export interface Inside {
+  /** Called while the hooks below are installed. */
   runTurn(task: TurnTask): TurnAnswer;
+  promiseHooks: {
+    init(promise: unknown, parent: unknown): void;
+    settled(promise: unknown): void;
+  };
   forget(runId: string): void;
   takeEvicted(): string[];
 }
@@ -35,10 +43,21 @@ export function start(bridge: HostBridge): Inside {
   harden();
   for (const bundle of bridge.workflows) modules.add(bundle);
   const cache = new RunCache<ReplayedRun>(bridge.cacheSize);
-  const { drain, log } = bridge;
-  const turns = new TurnRunner(modules, { drain, log, scopes: lazyScopes(bridge.scopes) }, cache);
+  const rejections = new RejectionTracker(bridge.drain);
+  const host = {
+    drain: rejections.drain,
+    endTurn: () => rejections.endTurn(),
+    log: bridge.log,
+    stacks: bridge.stacks,
+    scopes: lazyScopes(bridge.scopes),
+  };
+  const turns = new TurnRunner(modules, host, cache);
   return {
-    runTurn: (task) => turns.runTurn(task),
+    runTurn(task) {
+      rejections.reset();
+      return turns.runTurn(task);
+    },
+    promiseHooks: { init: rejections.onInit, settled: rejections.onSettled },
     forget: (runId) => cache.forget(runId),
     takeEvicted: () => cache.takeEvicted(),
   };

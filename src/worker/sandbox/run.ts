@@ -29,7 +29,7 @@ import { isPromise } from '../../sdk/schema.js';
 import { CancellationScope } from '../../sdk/scope.js';
 import { ContinueAsNew, contextOf, parseInput, parseOutput } from '../../sdk/workflow.js';
 import { TurnCommands } from './commands.js';
-import { failureOf } from './failures.js';
+import { failureOf, type StackReader } from './failures.js';
 import { Handlers } from './handlers.js';
 import type { Recorded } from './match.js';
 import { Operations } from './operations.js';
@@ -39,7 +39,10 @@ import { randomSequence } from './random.js';
 export interface RunHost {
   /** Runs everything that is ready to run: all promise jobs, until none is left. */
   drain(): void;
+  /** @throws UnhandledRejectionError */
+  endTurn(): void;
   readonly scopes: ScopeStorage;
+  readonly stacks: StackReader;
   log(level: LogLevel, fields: object, message: string): void;
 }
 
@@ -86,6 +89,7 @@ export class Run implements WorkflowRuntime, Recorded {
   #parent: WorkflowInfo['parent'];
   #cancelRequested = false;
   #reading: string | undefined;
+  #info: WorkflowInfo | undefined;
 
   /** `load` evaluates the workflow's files; it is called inside the first turn, since they may ask for the time. */
   constructor(identity: RunIdentity, load: () => WorkflowDefinition, host: RunHost) {
@@ -118,6 +122,7 @@ export class Run implements WorkflowRuntime, Recorded {
       if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED') this.#job(() => this.#deliver(event));
     }
     if (!this.closed) this.#handlers.refuseWaitingUpdates();
+    this.#host.endTurn();
     return this.commands.end();
   }
 
@@ -209,7 +214,7 @@ export class Run implements WorkflowRuntime, Recorded {
   /** Any error that escapes user code ends the run. */
   readonly fail = (error: unknown): void => {
     if (this.#cancelRequested && isCancellation(error)) this.#close({ kind: 'cancelRun' });
-    else this.#close({ kind: 'failRun', failure: failureOf(error) });
+    else this.#close({ kind: 'failRun', failure: failureOf(error, this.#host.stacks) });
   };
 
   #close(command: Parameters<TurnCommands['close']>[0]): void {
@@ -252,25 +257,29 @@ export class Run implements WorkflowRuntime, Recorded {
     }
   }
 
-  #mustNotBeReading(what: string): void {
-    if (this.#reading === undefined) return;
-    throw new UsageError(`${what} cannot be used in ${this.#reading}`);
+  assertMayAct(what: string): void {
+    if (this.#reading !== undefined) throw new UsageError(`${what} cannot be used in ${this.#reading}`);
   }
 
   // What the SDK asks for.
 
   info(): WorkflowInfo {
-    const { workflowId, runId, workflowType, catalog } = this.identity;
-    return {
-      workflowId,
-      runId,
-      workflowType,
-      catalog,
+    this.#info ??= this.#describe();
+    return this.#info;
+  }
+
+  /** One object for the whole run, so that an author may keep it: the length of the history goes on being right. */
+  #describe(): WorkflowInfo {
+    const currentTurn = () => this.#turn;
+    return Object.freeze({
+      ...this.identity,
       startedAt: new Date(this.#startedAt),
       attempt: this.#attempt,
-      historyLength: this.#turn.historyLength,
+      get historyLength() {
+        return currentTurn().historyLength;
+      },
       ...(this.#parent && { parent: this.#parent }),
-    };
+    });
   }
 
   get scopes(): ScopeStorage {
@@ -294,33 +303,27 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   scheduleStep(request: StepRequest, settle: Settle<unknown>): Cancel {
-    this.#mustNotBeReading(`step "${request.name}"`);
     return this.#operations.scheduleStep(request, settle);
   }
 
   startTimer(durationMs: number, settle: Settle<void>): Cancel {
-    this.#mustNotBeReading('a timer');
     return this.#operations.startTimer(durationMs, settle);
   }
 
   startChild(request: ChildRequest, settle: Settle<unknown>): Cancel {
-    this.#mustNotBeReading(`workflow "${request.workflowType}"`);
     const workflowId = request.workflowId ?? `${request.workflowType}-${this.#randomSuffix()}`;
     return this.#operations.startChild({ ...request, workflowId }, settle);
   }
 
   signalExternal(workflowId: string, name: string, args: unknown[], settle: Settle<void>): Cancel {
-    this.#mustNotBeReading(`signal "${name}"`);
     return this.#operations.signalExternal(workflowId, name, args, settle);
   }
 
   cancelExternal(workflowId: string, settle: Settle<void>): void {
-    this.#mustNotBeReading('cancel()');
     this.#operations.cancelExternal(workflowId, settle);
   }
 
   whenTrue(predicate: () => boolean, settle: Settle<void>): Cancel {
-    this.#mustNotBeReading('condition()');
     if (this.readOnly(PREDICATE, predicate)) {
       settle.resolve();
       return () => {};
@@ -336,7 +339,6 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   setHandler(kind: MessageKind, name: string, handler: Handler | undefined, options: HandlerOptions): void {
-    this.#mustNotBeReading('setHandler()');
     this.#handlers.set(kind, name, handler, options);
   }
 
@@ -345,7 +347,6 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   patched(patchId: string, deprecated: boolean): boolean {
-    this.#mustNotBeReading('patched()');
     const recordedBefore = this.#patches.get(patchId);
     // Known and already asked for in this run: the answer stands, and the marker is recorded once.
     if (recordedBefore === true) return true;

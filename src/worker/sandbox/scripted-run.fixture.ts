@@ -26,7 +26,6 @@ exports.default = (${source.toString()})(require('perdure'), step);`;
   return { workflowType, filename: `${workflowType}/workflow.ts`, exportName: 'default', code, stateless };
 }
 
-/** The usual frame around a workflow's fn. */
 export interface TurnOptions {
   updates?: UpdateRequest[];
   queries?: { name: string; args?: unknown[] }[];
@@ -165,6 +164,11 @@ export class ScriptedRun {
     const replayed = this.#keepsNothing.runTurn({ ...task, events: this.history });
     expect(plain(replayed)).toEqual(plain(kept));
     return plain(kept);
+  }
+
+  /** The answer as it is, stacks included. */
+  rawAttempt(options: TurnOptions = {}) {
+    return this.#keepsNothing.runTurn({ ...this.task(options), events: this.history });
   }
 
   task(options: TurnOptions = {}): TurnTask {

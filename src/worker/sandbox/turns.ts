@@ -106,7 +106,7 @@ export class TurnRunner {
       if (error instanceof AbandonedTurnError) return { kind: 'turnMissed', turnId, runId };
       const cause =
         error instanceof NonDeterminismError ? 'NON_DETERMINISTIC_ERROR' : 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
-      return { kind: 'turnFailed', turnId, runId, cause, failure: failureOf(error) };
+      return { kind: 'turnFailed', turnId, runId, cause, failure: failureOf(error, this.#host.stacks) };
     } finally {
       setRuntime(undefined);
     }

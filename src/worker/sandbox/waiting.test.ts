@@ -184,7 +184,7 @@ describe('condition', () => {
         kind: 'completeRun',
         result: JSON.stringify([
           'broken',
-          "a timer cannot be used in the predicate of condition(), which can only read the workflow's state",
+          "sleep() cannot be used in the predicate of condition(), which can only read the workflow's state",
         ]),
       },
     ]);

@@ -81,6 +81,17 @@ export function childCases(stage: Stage): void {
       expect(await parent.eventsOf('CHILD_WORKFLOW_EXECUTION_STARTED')).toHaveLength(1);
     });
 
+    test('the parent sees how the last attempt of a child ended (CH-09)', async () => {
+      const place = stage.place();
+      const parent = await stage.start('parentOfRetried', { ...place, failures: 2 });
+      expect(await parent.result()).toEqual({ value: { attempt: 3 } });
+      expect(stage.ledger.entries(place.key)).toHaveLength(3);
+      expect((await parent.eventTypes()).filter((type) => type.startsWith('CHILD'))).toEqual([
+        'CHILD_WORKFLOW_EXECUTION_STARTED',
+        'CHILD_WORKFLOW_EXECUTION_COMPLETED',
+      ]);
+    });
+
     test('an id that is in use is an error in the parent (CH-02)', async () => {
       const other = await stage.start('waitForever');
       const parent = await stage.start('parent', { how: 'return', workflowId: other.workflowId });

@@ -78,6 +78,32 @@ export function continueAsNewCases(stage: Stage): void {
       expect(await run.result()).toMatchObject({ sum: 60, count: 60 });
     });
 
+    test('an update that comes between two runs is answered by one of them (UP-12)', async () => {
+      const run = await stage.start('sums', { target: 12 });
+      const answers: Promise<unknown>[] = [];
+      for (let value = 1; value <= 11; value++) {
+        await run.signal('add', 1);
+        answers.push(run.update('total'));
+      }
+      const totals = (await Promise.all(answers)) as number[];
+      totals.forEach((total, index) => {
+        expect(total).toBeGreaterThanOrEqual(index + 1);
+        expect(total).toBeLessThanOrEqual(11);
+      });
+      await run.signal('add', 1);
+      expect(await run.result()).toMatchObject({ sum: 12, count: 12 });
+    });
+
+    test('the outcome of a pinned run can follow its chain', async () => {
+      const run = await stage.start('countsDown', { left: 3 });
+      const last = await run.finalOutcome();
+      expect(await stage.engine.outcome(run.pinned, { followChain: true })).toEqual(last);
+      expect(await stage.engine.outcome(run.latest, { followChain: false })).toMatchObject({
+        runId: last.runId,
+        status: 'completed',
+      });
+    });
+
     test('a long chain ends, and every link is one run (CN-10)', async () => {
       const run = await stage.start('countsDown', { left: 200 });
       expect(await run.result()).toMatchObject({ runs: 1 });

@@ -115,6 +115,21 @@ export function deploymentCases(stage: Stage): void {
       expect(ran(place.key).slice(-1)).toEqual(['repaired']);
     });
 
+    test('a step that is not deployed any more is tried again until it is (AC-18)', async () => {
+      const place = stage.place();
+      const run = await stage.start('repairs', place);
+      await stage.ledger.until(place.key, 'ran');
+      await stage.system.redeploy(deployment('third'));
+      const { length } = stage.ledger.entries(place.key);
+      const other = await stage.start('changing', stage.place());
+      await other.until('ACTIVITY_TASK_COMPLETED');
+      expect((await run.describe()).status).toBe('running');
+      expect(stage.ledger.entries(place.key)).toHaveLength(length);
+      await stage.system.redeploy(deployment('second'));
+      expect(await run.result()).toBe('repaired');
+      await other.terminate();
+    });
+
     test('the catalog is that of the last deployment', async () => {
       await stage.system.redeploy(deployment('third'));
       const catalog = await stage.engine.catalog(stage.system.catalog);

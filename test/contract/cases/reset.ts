@@ -142,6 +142,36 @@ export function resetCases(stage: Stage): void {
       expect(newEvents[0]!.attributes).toMatchObject({ workflowType: 'repeats', input: expect.any(Array) });
     });
 
+    test('a run of a chain can be started over, and the chain goes on from there (RS-11)', async () => {
+      const place = stage.place();
+      const run = await stage.start('triedAgain', { ...place, failures: 1 });
+      const last = await run.finalOutcome();
+      const again = await (await stage.attach(run.workflowId)).reset({ stepName: 'note' });
+      expect(await again.finalOutcome()).toMatchObject({
+        runId: again.runId,
+        output: last.output,
+        input: last.input,
+      });
+      expect((await again.describe()).firstRunId).toBe(run.runId);
+      expect(stage.ledger.entries(place.key).map((entry) => entry.value)).toEqual([1, 2]);
+    });
+
+    test('children from before the point are kept, those from after it are started anew (RS-12)', async () => {
+      const place = stage.place();
+      const run = await stage.start('familyReset', place);
+      await run.until('CHILD_WORKFLOW_EXECUTION_STARTED', 2);
+      const again = await run.reset({ stepName: 'note' });
+      await again.until('CHILD_WORKFLOW_EXECUTION_STARTED', 2);
+      const [kept, anew] = await again.eventsOf('CHILD_WORKFLOW_EXECUTION_STARTED');
+      const [before] = await run.eventsOf('CHILD_WORKFLOW_EXECUTION_STARTED');
+      expect(kept!.attributes.workflowExecution).toEqual(before!.attributes.workflowExecution);
+      for (const { attributes } of [kept!, anew!]) {
+        await (await stage.attach(attributes.workflowExecution.workflowId)).signal('finish');
+      }
+      expect(await again.result()).toEqual(['back again', 'back again']);
+      expect(await again.eventsOf('CHILD_WORKFLOW_EXECUTION_COMPLETED')).toHaveLength(2);
+    });
+
     test('a step that is not in the history is not found', async () => {
       const run = await stage.start('repeats', { ...stage.place(), times: 2 });
       await run.result();

@@ -87,6 +87,12 @@ export function signalCases(stage: Stage): void {
       expect(stage.ledger.entries(place.key)).toHaveLength(20);
     });
 
+    test('a run may end while a handler is under way, which is given up then (SG-14)', async () => {
+      const run = await stage.start('leavesHandler');
+      await run.signal('add', 1);
+      expect(await run.result()).toBe('left');
+    });
+
     test('a closed run takes no signal, and its history stays as it was (SG-08)', async () => {
       const run = await stage.start('echo', 1);
       await run.result();

@@ -83,6 +83,14 @@ export function timerCases(stage: Stage): void {
       ]);
     });
 
+    test('many timers that are due together fire once each (TM-06)', async () => {
+      const runs = await Promise.all(Array.from({ length: 200 }, () => stage.start('sleeps', [200])));
+      const took = (await Promise.all(runs.map((run) => run.result()))) as number[][];
+      for (const [ms] of took) expect(ms).toBeGreaterThanOrEqual(200);
+      const fired = await Promise.all(runs.map((run) => run.eventsOf('TIMER_FIRED')));
+      expect(fired.map((events) => events.length)).toEqual(Array(200).fill(1));
+    });
+
     test('a run ends although a timer of it is still pending', async () => {
       const run = await stage.start('sleepRace');
       expect(await run.result()).toBe('short');

@@ -55,6 +55,18 @@ export function workersAwayCases(stage: Stage): void {
       await run.terminate();
     });
 
+    test('a turn brings signals before what else happened, each in order (WT-16)', async () => {
+      await stage.system.startWorkers();
+      const run = await stage.start('turnOrder');
+      await run.until('TIMER_STARTED');
+      await stage.system.stopWorkers();
+      await run.until('TIMER_FIRED');
+      await run.signal('add', 1);
+      await run.signal('add', 2);
+      await stage.system.startWorkers();
+      expect(await run.result()).toEqual(['signal 1', 'signal 2', 'timer']);
+    });
+
     test('timers that fell due meanwhile fire when it is over, in order', async () => {
       await stage.system.startWorkers();
       const run = await stage.start('timerOrder');

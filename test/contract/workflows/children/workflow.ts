@@ -1,4 +1,5 @@
 import { CancellationScope, condition, defineSignal, setHandler, sleep, workflow, z } from 'perdure';
+import { triedAgain } from '../policies/workflow.js';
 import { described, settled } from '../shared/described.js';
 
 export const child = workflow({
@@ -59,6 +60,12 @@ export const carelessParent = workflow({
 });
 
 export const timedParent = workflow({ name: 'timedParent', fn: async () => settled(timedChild(undefined)) });
+
+/** Its child is tried several times; what counts is how that ends. */
+export const parentOfRetried = workflow({
+  name: 'parentOfRetried',
+  fn: async (input) => settled(triedAgain(input)),
+});
 
 const end = defineSignal<['return' | 'throw' | 'continue']>('end');
 

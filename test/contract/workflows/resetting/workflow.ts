@@ -62,6 +62,29 @@ export const pendingBeside = workflow({
   },
 });
 
+export const patientChild = workflow({
+  name: 'patientChild',
+  fn: async () => {
+    let done = false;
+    setHandler(finish, () => {
+      done = true;
+    });
+    await condition(() => done);
+    return 'back again';
+  },
+});
+
+/** One child before the step, one after it. */
+export const familyReset = workflow({
+  name: 'familyReset',
+  fn: async (input) => {
+    const first = patientChild();
+    await sleep(1);
+    await note({ ...(input as Place), value: 'between' });
+    return Promise.all([first, patientChild()]);
+  },
+});
+
 export const neverCompletes = workflow({
   name: 'neverCompletes',
   fn: async (input) => {

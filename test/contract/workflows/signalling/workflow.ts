@@ -123,6 +123,35 @@ export const declaresSignals = workflow({
   },
 });
 
+/** Which comes first when a turn brings several things: the answer is the order. */
+export const turnOrder = workflow({
+  name: 'turnOrder',
+  fn: async () => {
+    const order: string[] = [];
+    setHandler(add, (value) => {
+      order.push(`signal ${value}`);
+    });
+    const timer = sleep(50).then(() => order.push('timer'));
+    await condition(() => order.length >= 3);
+    await timer;
+    return order;
+  },
+});
+
+/** Ends while a handler of it is still under way. */
+export const leavesHandler = workflow({
+  name: 'leavesHandler',
+  fn: async () => {
+    let begun = false;
+    setHandler(add, async () => {
+      begun = true;
+      await sleep('1 hour');
+    });
+    await condition(() => begun);
+    return 'left';
+  },
+});
+
 /** The signal comes while a step's completion is on its way: both must be there in the end. */
 export const signalBesideStep = workflow({
   name: 'signalBesideStep',

@@ -1,0 +1,29 @@
+/** Why a command could not start, in one line, where a person can put it right. */
+
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** By name rather than by class, so that wrong use is told without loading the whole program. */
+const FOR_PEOPLE = ['StartError', 'DataFolderError', 'LoadError'];
+
+/** Undefined for what is our own bug. */
+export function explainStartFailure(
+  error: unknown,
+  { port, host }: { port?: number; host?: string },
+): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (FOR_PEOPLE.includes(error.name)) return error.message;
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `port ${port} is in use: stop what listens there, or choose another one with --port`;
+    case 'EACCES':
+      return `port ${port} may not be opened by this user: choose one above 1023 with --port`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `${host} is not an address of this machine: give one with --host`;
+    default:
+      return undefined;
+  }
+}

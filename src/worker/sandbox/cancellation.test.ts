@@ -1,0 +1,295 @@
+import { describe, expect, test } from 'vitest';
+import { ScriptedRun } from './scripted-run.fixture.js';
+
+describe('cancelling a run', () => {
+  test('cancels what it waits for and ends it as cancelled', () => {
+    const run = new ScriptedRun(({ workflow, sleep }) => workflow({ name: 'test', fn: () => sleep('1 day') }));
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([{ kind: 'cancelTimer', timerId: '1' }, { kind: 'cancelRun' }]);
+  });
+
+  test('before its first turn: the code starts, and is cancelled at its first wait', () => {
+    const run = new ScriptedRun(({ workflow, sleep, isCancellation }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          try {
+            await sleep(1000);
+          } catch (error) {
+            return isCancellation(error);
+          }
+          return undefined;
+        },
+      }),
+    );
+    expect(run.start().cancel().turn()).toEqual([{ kind: 'completeRun', result: 'true' }]);
+  });
+
+  test('can be ignored', () => {
+    const run = new ScriptedRun(({ workflow, sleep, CancellationScope }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          await CancellationScope.nonCancellable(() => sleep(1000));
+          return CancellationScope.current().consideredCancelled;
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([]);
+    expect(run.fireTimer('1').turn()).toEqual([{ kind: 'completeRun', result: 'true' }]);
+  });
+
+  test('lets cleanup run to its end, steps and timers included', () => {
+    const run = new ScriptedRun(({ workflow, sleep, CancellationScope }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          try {
+            await sleep('1 day');
+          } catch (error) {
+            await CancellationScope.nonCancellable(async () => {
+              await step('undo')();
+              await sleep(5);
+            });
+            throw error;
+          }
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toMatchObject([{ kind: 'cancelTimer' }, { kind: 'scheduleStep', stepName: 'undo' }]);
+    expect(run.completeStep('1').turn()).toMatchObject([{ kind: 'startTimer', timerId: '2' }]);
+    expect(run.fireTimer('2').turn()).toEqual([{ kind: 'cancelRun' }]);
+  });
+
+  test('what is started after it rejects without being started', () => {
+    const run = new ScriptedRun(({ workflow, sleep }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          await sleep('1 day').catch(() => {});
+          await step('never')();
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([{ kind: 'cancelTimer', timerId: '1' }, { kind: 'cancelRun' }]);
+  });
+
+  test('an error of its own makes it failed; a cancellation nobody asked for as well', () => {
+    const own = new ScriptedRun(({ workflow, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          await sleep('1 day').catch(() => {
+            throw new Error('could not clean up');
+          });
+        },
+      }),
+    );
+    own.start().turn();
+    expect(own.cancel().turn().at(-1)).toMatchObject({ kind: 'failRun', failure: { message: 'could not clean up' } });
+    const unasked = new ScriptedRun(({ workflow, CancelledError }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          throw new CancelledError('made up');
+        },
+      }),
+    );
+    expect(unasked.start().turn()).toMatchObject([{ kind: 'failRun', failure: { type: 'CancelledError' } }]);
+  });
+});
+
+describe('cancelling a step', () => {
+  const stepOf = (cancellationType: string) =>
+    new ScriptedRun({
+      workflowType: 'test',
+      filename: 'test/workflow.ts',
+      exportName: 'default',
+      stateless: true,
+      code: `const { workflow } = require('perdure'); const { stepReference } = require('perdure/internal');
+        const slow = stepReference({ name: 'slow', options: { cancellationType: '${cancellationType}' } });
+        exports.default = workflow({ name: 'test', fn: () => slow().catch((error) => error.name) });`,
+    });
+
+  test('TRY_CANCEL asks the step to stop and does not wait for it', () => {
+    const run = stepOf('TRY_CANCEL');
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([
+      { kind: 'cancelStep', activityId: '1' },
+      { kind: 'completeRun', result: '"CancelledError"' },
+    ]);
+  });
+
+  test('WAIT_CANCELLATION_COMPLETED waits for how the step ends', () => {
+    const run = stepOf('WAIT_CANCELLATION_COMPLETED');
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([{ kind: 'cancelStep', activityId: '1' }]);
+    expect(run.cancelledStep('1').turn()).toEqual([{ kind: 'completeRun', result: '"CancelledError"' }]);
+    const done = stepOf('WAIT_CANCELLATION_COMPLETED');
+    done.start().turn();
+    done.cancel().turn();
+    expect(done.completeStep('1', 'done anyway').turn()).toEqual([{ kind: 'completeRun', result: '"done anyway"' }]);
+  });
+
+  test('ABANDON lets the step go on unheard', () => {
+    const run = stepOf('ABANDON');
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([{ kind: 'completeRun', result: '"CancelledError"' }]);
+  });
+
+  test('whose outcome is in the history already changes nothing', () => {
+    const run = stepOf('TRY_CANCEL');
+    run.start().turn();
+    expect(run.cancel().completeStep('1', 'in time').turn()).toEqual([{ kind: 'completeRun', result: '"in time"' }]);
+  });
+
+  test('late outcomes of a step that was given up are ignored', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          await CancellationScope.withTimeout(1000, () => step('slow')()).catch(() => {});
+          await sleep(5);
+          return 'went on';
+        },
+      }),
+    );
+    expect(run.start().turn()).toMatchObject([{ kind: 'startTimer', timerId: '1' }, { kind: 'scheduleStep' }]);
+    expect(run.fireTimer('1').turn()).toMatchObject([{ kind: 'cancelStep' }, { kind: 'startTimer', timerId: '2' }]);
+    expect(run.completeStep('1', 'too late').turn()).toEqual([]);
+    expect(run.fireTimer('2').turn()).toEqual([{ kind: 'completeRun', result: '"went on"' }]);
+  });
+});
+
+describe('cancellation scopes', () => {
+  test('what is started and cancelled in one turn leaves no trace', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep, isCancellation, getExternalWorkflowHandle }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const scope = new CancellationScope({ cancellable: true });
+          const all = scope.run(() =>
+            Promise.allSettled([sleep(1), step('a')(), getExternalWorkflowHandle('x').signal('s')]),
+          );
+          scope.cancel();
+          scope.cancel();
+          const outcomes = await all;
+          await step('b')();
+          return outcomes.map((o) => o.status === 'rejected' && isCancellation(o.reason));
+        },
+      }),
+    );
+    expect(run.start().turn()).toMatchObject([{ kind: 'scheduleStep', stepName: 'b', activityId: '2' }]);
+    expect(run.completeStep('2').turn()).toEqual([{ kind: 'completeRun', result: '[true,true,true]' }]);
+  });
+
+  test('a scope is known after awaits, and cancelling it leaves its siblings alone', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep, defineSignal, setHandler }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const outer = CancellationScope.current();
+          const inner = new CancellationScope({ cancellable: true });
+          const notes: string[] = [];
+          setHandler(defineSignal('stop'), () => inner.cancel());
+          const left = inner.run(async () => {
+            await step('left')();
+            if (CancellationScope.current() !== inner) notes.push('lost the scope');
+            await CancellationScope.cancellable(async () => {
+              await null;
+              if (CancellationScope.current().parent !== inner) notes.push('lost the parent');
+              await sleep('1 day');
+            });
+          });
+          const right = (async () => {
+            await step('right')();
+            if (CancellationScope.current() !== outer) notes.push('leaked');
+            await sleep('2 days');
+          })();
+          await left.catch((error: Error) => notes.push(error.name));
+          await right;
+          return notes;
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.completeStep('1').completeStep('2').turn()).toMatchObject([
+      { kind: 'startTimer', timerId: '1', durationMs: 86_400_000 },
+      { kind: 'startTimer', timerId: '2', durationMs: 172_800_000 },
+    ]);
+    expect(run.signal('stop').turn()).toEqual([{ kind: 'cancelTimer', timerId: '1' }]);
+    expect(run.fireTimer('2').turn()).toEqual([{ kind: 'completeRun', result: '["CancelledError"]' }]);
+  });
+
+  test('withTimeout cancels what is inside, and takes its timer back otherwise', () => {
+    const source = ({ workflow, CancellationScope }: typeof import('../../sdk/index.js'), step: (name: string) => () => Promise<unknown>) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          try {
+            return await CancellationScope.withTimeout('10s', () => step('slow')());
+          } catch (error) {
+            return (error as Error).name;
+          }
+        },
+      });
+    const slow = new ScriptedRun(source);
+    slow.start().turn();
+    expect(slow.fireTimer('1').turn()).toEqual([
+      { kind: 'cancelStep', activityId: '1' },
+      { kind: 'completeRun', result: '"CancelledError"' },
+    ]);
+    const fast = new ScriptedRun(source);
+    fast.start().turn();
+    expect(fast.completeStep('1', 'fast').turn()).toEqual([
+      { kind: 'cancelTimer', timerId: '1' },
+      { kind: 'completeRun', result: '"fast"' },
+    ]);
+  });
+
+  test('a scope that is not cancellable learns of the request and shields its children', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () =>
+          CancellationScope.nonCancellable(async () => {
+            const requested = CancellationScope.current().cancelRequested.catch((error: Error) => error.name);
+            const inside = CancellationScope.cancellable(async () => {
+              await sleep(1000);
+              return 'slept';
+            });
+            return [await requested, await inside];
+          }),
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([]);
+    expect(run.fireTimer('1').turn()).toEqual([{ kind: 'completeRun', result: '["CancelledError","slept"]' }]);
+  });
+
+  test('conditions in a scope are cancelled with it', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, condition }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const names = await CancellationScope.withTimeout(1000, () =>
+            Promise.all(
+              [condition(() => false), condition(() => false, '1 day')].map((waiting) =>
+                waiting.catch((error: Error) => error.name),
+              ),
+            ),
+          );
+          return names;
+        },
+      }),
+    );
+    expect(run.start().turn()).toHaveLength(2);
+    expect(run.fireTimer('1').turn()).toEqual([
+      { kind: 'cancelTimer', timerId: '2' },
+      { kind: 'completeRun', result: '["CancelledError","CancelledError"]' },
+    ]);
+  });
+});

@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest';
+import { silentLog } from '../../core/log.js';
+import type { TurnTask } from '../../core/task.js';
+import { createSandbox, type Sandbox } from './host.js';
+import { bundleOf, plain, type Source } from './scripted-run.fixture.js';
+
+let turnId = 0;
+function firstTurn(runId: string, more: Partial<TurnTask> = {}): TurnTask {
+  return {
+    kind: 'turn',
+    turnId: ++turnId,
+    runId,
+    workflowId: `id-of-${runId}`,
+    workflowType: 'test',
+    catalog: 'default',
+    startedAt: 1,
+    events: [
+      {
+        id: 1,
+        at: 1,
+        type: 'WORKFLOW_EXECUTION_STARTED',
+        attributes: {
+          workflowType: 'test',
+          workflowId: `id-of-${runId}`,
+          catalog: 'default',
+          input: [],
+          attempt: 1,
+          firstExecutionRunId: runId,
+          originalExecutionRunId: runId,
+        },
+      },
+      { id: 2, at: 1, type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } },
+    ],
+    historyLength: 2,
+    continueAsNewSuggested: false,
+    updates: [],
+    queries: [],
+    readOnly: false,
+    ...more,
+  };
+}
+
+/** The turn after the first one, which started a timer that has fired. */
+function secondTurn(runId: string): TurnTask {
+  return firstTurn(runId, {
+    events: [
+      { id: 3, at: 1, type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId: 2 } },
+      { id: 4, at: 1, type: 'WORKFLOW_TASK_COMPLETED', attributes: { scheduledEventId: 2, startedEventId: 3 } },
+      { id: 5, at: 1, type: 'TIMER_STARTED', attributes: { timerId: '1', startToFireTimeoutMs: 1 } },
+      { id: 6, at: 2, type: 'TIMER_FIRED', attributes: { timerId: '1', startedEventId: 5 } },
+      { id: 7, at: 2, type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } },
+    ],
+    historyLength: 7,
+  });
+}
+
+const sandbox = (source: Source, { cacheSize = 10, stateless = false } = {}): Sandbox =>
+  createSandbox({ workflows: [bundleOf(source, stateless)], cacheSize, log: silentLog });
+const resultOf = (box: Sandbox, task: TurnTask): unknown => {
+  const answer = plain(box.runTurn(task));
+  if (answer.kind !== 'turnCompleted') return answer;
+  const command = answer.commands.at(-1);
+  return command?.kind === 'completeRun' ? JSON.parse(command.result!) : command;
+};
+const sleeper: Source = ({ workflow, sleep }) => workflow({ name: 'test', fn: () => sleep(1) });
+
+describe('runs of one worker', () => {
+  test('have module state of their own, which stays between turns', () => {
+    const box = sandbox(({ workflow, sleep }) => {
+      let turns = 0;
+      return workflow({
+        name: 'test',
+        fn: async () => {
+          turns++;
+          await sleep(1);
+          return ++turns;
+        },
+      });
+    });
+    box.runTurn(firstTurn('a'));
+    box.runTurn(firstTurn('b'));
+    expect(resultOf(box, secondTurn('a'))).toBe(2);
+    expect(resultOf(box, secondTurn('b'))).toBe(2);
+  });
+
+  test.each([true, false])('cannot reach each other through globals (stateless: %s)', (stateless) => {
+    const box = sandbox(
+      ({ workflow }) =>
+        workflow({
+          name: 'test',
+          fn: async () => {
+            const shared = globalThis as Record<string, unknown>;
+            const before = shared.left ?? 'nothing';
+            shared.left = 'something';
+            return [before, shared.left];
+          },
+        }),
+      { stateless },
+    );
+    expect(resultOf(box, firstTurn('a'))).toEqual(['nothing', 'something']);
+    expect(resultOf(box, firstTurn('b'))).toEqual(['nothing', 'something']);
+  });
+
+  test.each([
+    'Array.prototype.evil = 1',
+    'Object.prototype.evil = 1',
+    'Array.prototype.map = () => 1',
+    'JSON.parse = () => 1',
+    'Math.random = () => 4',
+    'Promise.prototype.then = null',
+    'Date.now = () => 5',
+    'Map.prototype.get = () => 1',
+    'Object.getPrototypeOf(async () => {}).evil = 1',
+    'new Function("\'use strict\'; this.evil = 1").call(new Function("return this")())',
+    'console.log = null',
+  ])('cannot change built-ins: %s', (tampering) => {
+    const source = new Function('sdk', `return sdk.workflow({ name: 'test', fn: async () => { ${tampering}; } });`);
+    const box = sandbox(source as Source);
+    const answer = resultOf(box, firstTurn('a')) as { kind: string };
+    expect(answer).toMatchObject({ kind: 'failRun', failure: { type: 'TypeError' } });
+    const honest = sandbox(({ workflow }) => workflow({ name: 'test', fn: () => [1, 2].map((n) => n * 2) }));
+    expect(resultOf(honest, firstTurn('b'))).toEqual([2, 4]);
+  });
+
+  test('ordinary code that shadows inherited names works', () => {
+    const box = sandbox(({ workflow }) =>
+      workflow({
+        name: 'test',
+        fn: () => {
+          const plainObject = {} as { [key: string]: unknown } & object;
+          plainObject.toString = () => 'own';
+          Object.assign(plainObject, { hasOwnProperty: 1 });
+          const error = new Error('x');
+          error.name = 'Own';
+          error.message = 'changed';
+          class Sub extends Map<string, number> {
+            override get(): number {
+              return 7;
+            }
+          }
+          const fn = () => {};
+          fn.toString = () => 'fn';
+          return [String(plainObject), error.name, error.message, new Sub().get(), String(fn)];
+        },
+      }),
+    );
+    expect(resultOf(box, firstTurn('a'))).toEqual(['own', 'Own', 'changed', 7, 'fn']);
+  });
+
+  test('values belong to the sandbox, not to the process around it', () => {
+    const box = sandbox(({ workflow, defineQuery, setHandler }) =>
+      workflow({
+        name: 'test',
+        fn: async (input) => {
+          setHandler(defineQuery<boolean, [unknown]>('own'), (list) => list instanceof Array);
+          return [input instanceof Object, (input as unknown[]) instanceof Array];
+        },
+      }),
+    );
+    const task = firstTurn('a', { queries: [{ queryId: 1, name: 'own', input: ['[]'] }] });
+    (task.events[0]!.attributes as { input: string[] }).input = ['[1]'];
+    const answer = plain(box.runTurn(task));
+    expect(answer).toMatchObject({
+      commands: [{ result: '[true,true]' }],
+      answers: [{ kind: 'answered', result: 'true' }],
+    });
+  });
+});
+
+describe('the cache of runs', () => {
+  test('a run that is not in it, or stands elsewhere in its history, is asked for as a whole', () => {
+    const box = sandbox(sleeper);
+    expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
+    box.runTurn(firstTurn('a'));
+    const ahead = { ...secondTurn('a'), events: secondTurn('a').events.slice(1) };
+    expect(box.runTurn(ahead).kind).toBe('turnMissed');
+    expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
+  });
+
+  test('holds the runs that were used last, and says which ones left', () => {
+    const box = sandbox(sleeper, { cacheSize: 2 });
+    for (const runId of ['a', 'b', 'c']) box.runTurn(firstTurn(runId));
+    expect(box.takeEvicted()).toEqual(['a']);
+    expect(box.takeEvicted()).toEqual([]);
+    expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
+    expect(box.runTurn(secondTurn('b')).kind).toBe('turnCompleted');
+  });
+
+  test('of size 0 keeps nothing', () => {
+    const box = sandbox(sleeper, { cacheSize: 0 });
+    box.runTurn(firstTurn('a'));
+    expect(box.takeEvicted()).toEqual(['a']);
+    expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
+  });
+
+  test('forgets what it is told to, and runs that have closed', () => {
+    const box = sandbox(sleeper);
+    box.runTurn(firstTurn('a'));
+    box.forget('a');
+    expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
+    box.runTurn(firstTurn('b'));
+    box.runTurn(secondTurn('b'));
+    expect(box.runTurn({ ...secondTurn('b'), events: [], historyLength: 7 }).kind).toBe('turnMissed');
+  });
+
+  test('a turn that ran here and was not accepted is not built upon', () => {
+    const box = sandbox(sleeper);
+    box.runTurn(firstTurn('a'));
+    const rejected = secondTurn('a');
+    rejected.events.splice(1, 2, {
+      id: 4,
+      at: 1,
+      type: 'WORKFLOW_TASK_FAILED',
+      attributes: {
+        scheduledEventId: 2,
+        startedEventId: 3,
+        cause: 'WORKFLOW_WORKER_UNHANDLED_FAILURE',
+        failure: { kind: 'application', type: 'Error', message: 'x' },
+      },
+    });
+    expect(box.runTurn(rejected).kind).toBe('turnMissed');
+  });
+
+  test('a whole history replaces what is cached', () => {
+    const box = sandbox(sleeper);
+    box.runTurn(firstTurn('a'));
+    expect(plain(box.runTurn(firstTurn('a')))).toMatchObject({ commands: [{ kind: 'startTimer', timerId: '1' }] });
+  });
+});
+
+test('a workflow that this worker does not have is a turn that failed, with what to do', () => {
+  const box = sandbox(sleeper);
+  expect(plain(box.runTurn(firstTurn('a', { workflowType: 'other' })))).toMatchObject({
+    kind: 'turnFailed',
+    cause: 'WORKFLOW_WORKER_UNHANDLED_FAILURE',
+    failure: { message: expect.stringContaining('no workflow "other"; it has test') },
+  });
+});
+
+test('packages are evaluated once, and a library may bring its own zod', () => {
+  const box = createSandbox({
+    workflows: [
+      {
+        workflowType: 'test',
+        filename: 'test/workflow.ts',
+        exportName: 'order',
+        stateless: false,
+        code: "exports.order = require('perdure').workflow({ name: 'test', fn: () => [require('counter').next(), require('zod').mine] });",
+      },
+    ],
+    library: { code: "let n = 0; exports.counter = { next: () => ++n }; exports.zod = { mine: true };" },
+    cacheSize: 1,
+    log: silentLog,
+  });
+  expect(resultOf(box, firstTurn('a'))).toEqual([1, true]);
+  expect(resultOf(box, firstTurn('b'))).toEqual([2, true]);
+});
