@@ -150,7 +150,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
       if (step.delivery.status === 'queued') this.#machine.steps.enqueue(run, step);
       else if (step.delivery.status === 'running') {
         run.handedOut.delete(step.scheduledEventId);
-        this.#machine.steps.attemptLost(run, step, 'the server stopped while the step was running', false);
+        this.#machine.steps.attemptLost(run, step, 'the server stopped while the step was running', 'other');
       }
     }
     if (run.needsTurn) this.#machine.lifecycle.queueTurn(run);

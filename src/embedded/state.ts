@@ -28,8 +28,10 @@ export interface Delivery {
   heartbeatAt: number;
   heartbeat?: Payload;
   lastFailure?: Failure;
-  /** Attempts that were lost with their worker and are not held against the step. */
+  /** Attempts that ended without an outcome and are not held against the step. */
   lost: number;
+  /** Those of them that were lost with a worker that died. */
+  crashes: number;
 }
 
 export interface PendingStep {
@@ -133,7 +135,7 @@ export function isActive(state: RunState): boolean {
 }
 
 export function newDelivery(): Delivery {
-  return { status: 'queued', attempt: 1, availableAt: 0, startedAt: 0, heartbeatAt: 0, lost: 0 };
+  return { status: 'queued', attempt: 1, availableAt: 0, startedAt: 0, heartbeatAt: 0, lost: 0, crashes: 0 };
 }
 
 export function applyEvent(state: RunState, event: HistoryEvent): void {

@@ -16,8 +16,8 @@ import type { Machine } from './machine.js';
 import { type PendingStep, stepDueAt } from './state.js';
 import { attemptKey, type WorkerConnection } from './workers.js';
 
-/** Lost attempts beyond this count as tries, so that a step which kills its worker late does not do so for ever. */
-const MAX_LOST_ATTEMPTS = 10;
+/** Further ones count as tries, so that a step which kills its worker late does not do so for ever. */
+const MAX_CRASHES = 10;
 
 export class StepDelivery {
   /** Who has which attempt. */
@@ -37,7 +37,7 @@ export class StepDelivery {
     this.machine.dispatcher.enqueue(
       run.state.started.catalog,
       { kind: 'step', runId: run.state.runId, scheduledEventId: step.scheduledEventId },
-      step.delivery.lost > 1,
+      step.delivery.crashes > 1,
     );
   }
 
@@ -218,20 +218,26 @@ export class StepDelivery {
         this.requeue(run, step);
       } else {
         const message = `worker ${worker.identity} ended while it ran the step`;
-        this.attemptLost(run, step, message, worker.isToBlame(key) === true);
+        const blame = worker.isToBlame(key);
+        this.attemptLost(
+          run,
+          step,
+          message,
+          blame ? 'step' : blame === false || worker.isDraining ? 'other' : 'unknown',
+        );
       }
     }
     worker.steps.clear();
   }
 
-  /** The attempt has no outcome and never will. It counts as a try of the step only if the step is to blame. */
-  attemptLost(run: ActiveRun, step: PendingStep, message: string, isToBlame: boolean): void {
+  /** The attempt has no outcome and never will. It counts as a try only if the step itself is to blame. */
+  attemptLost(run: ActiveRun, step: PendingStep, message: string, blame: 'step' | 'other' | 'unknown'): void {
     const { delivery, settings } = step;
-    const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
-    // Where one attempt is all that is allowed, it may have had its effect.
-    const isAllowed = settings.retry.maximumAttempts !== 1 && delivery.lost < MAX_LOST_ATTEMPTS;
-    if (!isToBlame && isAllowed) delivery.lost++;
-    this.#attemptFailed(run, step, failure, true);
+    if (blame === 'unknown') delivery.crashes++;
+    // Where one attempt is all that is allowed, it counts: it may have had its effect.
+    const counts = blame === 'step' || delivery.crashes > MAX_CRASHES || settings.retry.maximumAttempts === 1;
+    if (!counts) delivery.lost++;
+    this.#attemptFailed(run, step, { kind: 'application', type: 'WorkerCrashed', message }, true);
   }
 
   #attemptFailed(run: ActiveRun, step: PendingStep, failure: Failure, wasLost: boolean): void {
