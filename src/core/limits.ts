@@ -3,11 +3,11 @@
  * a run that meets one ends or is told so with a typed failure, it is never left hanging.
  */
 export interface Limits {
-  /** A history beyond this replays too slowly to be useful; Temporal's own bound. */
+  /** A history beyond this takes seconds to replay. Five times Temporal's bound: replay here costs no network. */
   historyEvents: number;
   /** From here on `isContinueAsNewSuggested` says yes, well before the bound. */
   historyEventsSuggestContinue: number;
-  /** Bytes of one run's events, for the same reason. */
+  /** Bytes of one run's events: a whole history must fit into one frame to a worker. */
   historyBytes: number;
   /** One value: an input, a result, a message. The same as the HTTP body limit. */
   payloadBytes: number;
@@ -32,9 +32,9 @@ export interface Limits {
 }
 
 export const DEFAULT_LIMITS: Limits = {
-  historyEvents: 51_200,
+  historyEvents: 250_000,
   historyEventsSuggestContinue: 4_096,
-  historyBytes: 50 * 1024 * 1024,
+  historyBytes: 64 * 1024 * 1024,
   payloadBytes: 2 * 1024 * 1024,
   pendingPerRun: 2_000,
   signalsPerRun: 10_000,

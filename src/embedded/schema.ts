@@ -34,12 +34,13 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_held_back ON runs (catalog) WHERE held_back IS NOT NULL;
 
   -- Events in the pieces in which they were committed: a JSON array whose last event has the number last_event_id.
+  -- Rows are appended in the order of commits, so that a commit of many runs writes few pages; the index finds them.
   CREATE TABLE history (
     run_key       INTEGER NOT NULL,
     last_event_id INTEGER NOT NULL,
-    events        TEXT NOT NULL,
-    PRIMARY KEY (run_key, last_event_id)
-  ) STRICT, WITHOUT ROWID;
+    events        TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX history_by_run ON history (run_key, last_event_id);
 
   -- Events that arrived while a turn was under way; they get their numbers when it has ended.
   CREATE TABLE inbox (

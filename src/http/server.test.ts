@@ -516,6 +516,8 @@ describe('run, status and result', () => {
     const refused = await post('/workflow/run', { workflowName: 'echo', input: 1 });
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBeTruthy();
+    expect((await call('/workflow/w/result?wait=1')).status).toBe(429);
+    expect((await call('/workflow/w/result')).status).toBe(424);
     expect(engine.starts).toHaveLength(1);
     engine.end('w', { status: 'completed' });
     expect((await waiting).status).toBe(200);

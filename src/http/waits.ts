@@ -21,26 +21,26 @@ export class Waits {
 
   constructor(private readonly limit: number) {}
 
-  /** Refuses one wait too many. Asked before a run is started for it. */
-  admit(): void {
+  /** Takes a place among those who wait, before anything is started for it; every `enter` is followed by `leave`. */
+  enter(): void {
     if (this.count >= this.limit) {
       throw new PerdureError(
         'TooManyRequestsError',
         `${this.limit} calls are waiting already; try again shortly`,
       );
     }
+    this.count++;
+  }
+
+  leave(): void {
+    this.count--;
   }
 
   /** Waits for as long as somebody is there to be answered. */
   async hold<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {
-    this.count++;
-    try {
-      const soon = await wait(this.isDraining ? 0 : Math.min(waitMs, UNNOTICED_MS));
-      if (soon !== undefined || waitMs <= UNNOTICED_MS || this.isDraining || response.destroyed) return soon;
-      return await this.holdLong(response, waitMs - UNNOTICED_MS, wait);
-    } finally {
-      this.count--;
-    }
+    const soon = await wait(this.isDraining ? 0 : Math.min(waitMs, UNNOTICED_MS));
+    if (soon !== undefined || waitMs <= UNNOTICED_MS || this.isDraining || response.destroyed) return soon;
+    return this.holdLong(response, waitMs - UNNOTICED_MS, wait);
   }
 
   private async holdLong<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {

@@ -112,7 +112,9 @@ export function checkSchemas(
   for (const key of ['inputSchema', 'outputSchema'] as const) {
     const schema = definition[key];
     if (schema !== undefined && !isSchema(schema)) {
-      throw new DefinitionError(`${key} of ${what} is not a schema: pass a zod schema or another Standard Schema`);
+      throw new DefinitionError(
+        `${key} of ${what} is not a schema: pass a zod schema or another Standard Schema`,
+      );
     }
   }
 }
@@ -124,7 +126,9 @@ export function checkDeclarations(
 ): void {
   for (const [name, declaration] of Object.entries(declarations ?? {})) {
     if (typeof declaration !== 'object' || declaration === null) {
-      throw new DefinitionError(`${kind} "${name}" of ${what} is declared as ${String(declaration)}: use { description?, inputSchema?, outputSchema? }`);
+      throw new DefinitionError(
+        `${kind} "${name}" of ${what} is declared as ${String(declaration)}: use { description?, inputSchema?, outputSchema? }`,
+      );
     }
     checkSchemas(`${kind} "${name}" of ${what}`, declaration);
   }
@@ -152,7 +156,9 @@ export function resolveStepOptions(what: string, options: StepOptions | undefine
       resolved.retry = resolveRetry(what, value as RetryOptions);
     } else if (key === 'cancellationType') {
       if (!CANCELLATION_TYPES.includes(value)) {
-        throw new DefinitionError(`cancellationType of ${what} is ${JSON.stringify(value)}: use one of ${CANCELLATION_TYPES.join(', ')}`);
+        throw new DefinitionError(
+          `cancellationType of ${what} is ${JSON.stringify(value)}: use one of ${CANCELLATION_TYPES.join(', ')}`,
+        );
       }
       resolved.cancellationType = value as CancellationType;
     } else {
@@ -196,9 +202,12 @@ export function resolveRetry(what: string, retry: RetryOptions): Partial<RetryPo
     }
   }
   const { initialIntervalMs, maximumIntervalMs } = resolved;
-  if (initialIntervalMs !== undefined && maximumIntervalMs !== undefined && maximumIntervalMs < initialIntervalMs) {
+  if (
+    initialIntervalMs !== undefined &&
+    maximumIntervalMs !== undefined &&
+    maximumIntervalMs < initialIntervalMs
+  ) {
     throw new DefinitionError(`retry of ${what}: maximumInterval is shorter than initialInterval`);
   }
   return resolved;
 }
-

@@ -63,7 +63,8 @@ async function send(request: HttpRequest): Promise<HttpResponse> {
       return answer(url, response, request.responseOptions ?? {});
     }
     await response.body?.cancel();
-    if (redirects === MAX_REDIRECTS) throw new FatalError(`${request.url} redirects more than ${MAX_REDIRECTS} times`);
+    if (redirects === MAX_REDIRECTS)
+      throw new FatalError(`${request.url} redirects more than ${MAX_REDIRECTS} times`);
     const target = checkUrl(location, url);
     if (url.protocol === 'https:' && target.protocol === 'http:') {
       throw new FatalError(`${url.href} redirects from https to http`);
@@ -75,7 +76,8 @@ async function send(request: HttpRequest): Promise<HttpResponse> {
       headers.delete('content-type');
     }
     if (target.origin !== url.origin) {
-      if (body !== undefined) throw new FatalError(`${url.href} redirects a request with a body to ${target.origin}`);
+      if (body !== undefined)
+        throw new FatalError(`${url.href} redirects a request with a body to ${target.origin}`);
       for (const name of ['authorization', 'cookie', 'proxy-authorization']) headers.delete(name);
     }
     url = target;
@@ -108,7 +110,11 @@ function encodeBody(request: HttpRequest): string | undefined {
 async function answer(url: URL, response: Response, options: ResponseOptions): Promise<HttpResponse> {
   const text = await readText(url, response);
   if (!response.ok) {
-    throw new HttpError(url.href, response.status, readBody(response, text.slice(0, MAX_BODY_IN_ERROR), 'auto'));
+    throw new HttpError(
+      url.href,
+      response.status,
+      readBody(response, text.slice(0, MAX_BODY_IN_ERROR), 'auto'),
+    );
   }
   return {
     url: url.href,
@@ -127,7 +133,8 @@ async function readText(url: URL, response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_RESPONSE_BYTES) throw new FatalError(`${url.href} answers more than ${MAX_RESPONSE_BYTES} bytes`);
+    if (bytes > MAX_RESPONSE_BYTES)
+      throw new FatalError(`${url.href} answers more than ${MAX_RESPONSE_BYTES} bytes`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -1,9 +1,10 @@
 /** The package `perdure`: what authors of workflows and steps import. The list is explicit; what is not here is private. */
+
+export { z } from 'zod';
 export type { RetryOptions } from '../core/catalog.js';
 export { type Duration, DurationError } from '../core/duration.js';
 export type { CancellationType } from '../core/event.js';
 export { PayloadError } from '../core/json.js';
-export { z } from 'zod';
 export type { HandlerDeclaration, HandlerDeclarations, StepOptions } from './definition.js';
 export {
   CancelledError,

@@ -41,7 +41,8 @@ export function deprecatePatch(patchId: string): void {
 }
 
 function patch(what: string, patchId: string, deprecated: boolean): boolean {
-  if (typeof patchId !== 'string' || patchId === '') throw new UsageError(`${what} needs an id for the change`);
+  if (typeof patchId !== 'string' || patchId === '')
+    throw new UsageError(`${what} needs an id for the change`);
   const runtime = currentRuntime(what);
   runtime.assertMayAct(what);
   return runtime.patched(patchId, deprecated);

@@ -56,18 +56,18 @@ export interface SetUpdateHandlerOptions<Args extends unknown[]> extends SetHand
  */
 export function setHandler<Args extends unknown[]>(
   definition: SignalDefinition<Args>,
-  handler: ((...args: Args) => void | Promise<void>) | undefined,
+  handler: ((...args: NoInfer<Args>) => unknown) | undefined,
   options?: SetHandlerOptions,
 ): void;
 export function setHandler<Ret, Args extends unknown[]>(
   definition: QueryDefinition<Ret, Args>,
-  handler: ((...args: Args) => Ret) | undefined,
+  handler: ((...args: NoInfer<Args>) => NoInfer<Ret>) | undefined,
   options?: SetHandlerOptions,
 ): void;
 export function setHandler<Ret, Args extends unknown[]>(
   definition: UpdateDefinition<Ret, Args>,
-  handler: ((...args: Args) => Ret | Promise<Ret>) | undefined,
-  options?: SetUpdateHandlerOptions<Args>,
+  handler: ((...args: NoInfer<Args>) => NoInfer<Ret> | Promise<NoInfer<Ret>>) | undefined,
+  options?: SetUpdateHandlerOptions<NoInfer<Args>>,
 ): void;
 export function setHandler(
   definition: Definition<MessageKind>,
@@ -78,7 +78,9 @@ export function setHandler(
   runtime.assertMayAct('setHandler()');
   const { kind, name } = definition ?? {};
   if (kind !== 'signal' && kind !== 'query' && kind !== 'update') {
-    throw new DefinitionError('setHandler() needs what defineSignal(), defineQuery() or defineUpdate() gives');
+    throw new DefinitionError(
+      'setHandler() needs what defineSignal(), defineQuery() or defineUpdate() gives',
+    );
   }
   for (const [what, fn] of [
     ['handler', handler],

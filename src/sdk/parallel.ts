@@ -25,7 +25,9 @@ export async function executeInParallel<T>(options: ParallelOptions<T>): Promise
   checkJobs(jobs);
   if (jobs.length === 0) return [];
   if (concurrency !== Number.POSITIVE_INFINITY && (!Number.isInteger(concurrency) || concurrency < 1)) {
-    throw new UsageError(`executeInParallel(): concurrency is ${String(concurrency)}: use a whole number of 1 or more`);
+    throw new UsageError(
+      `executeInParallel(): concurrency is ${String(concurrency)}: use a whole number of 1 or more`,
+    );
   }
   const results = new Array<JobResult<T>>(jobs.length);
   let next = 0;
@@ -34,7 +36,8 @@ export async function executeInParallel<T>(options: ParallelOptions<T>): Promise
     while (next < jobs.length && !scope.consideredCancelled) {
       const index = next++;
       const result = await outcome(jobs[index]!, index);
-      if (!result.ok && scope.consideredCancelled && isCancellation(result.error)) cancellation ??= result.error;
+      if (!result.ok && scope.consideredCancelled && isCancellation(result.error))
+        cancellation ??= result.error;
       results[index] = result;
       onJobCompleted?.(result);
     }

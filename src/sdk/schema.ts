@@ -29,7 +29,9 @@ export function parse(schema: Schema | undefined, value: unknown, what: string):
 }
 
 export function isPromise<T>(value: T | PromiseLike<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  );
 }
 
 function accept(result: StandardSchemaV1.Result<unknown>, what: string): unknown {
@@ -38,7 +40,10 @@ function accept(result: StandardSchemaV1.Result<unknown>, what: string): unknown
   const first = issues[0];
   const where = first && first.path.length > 0 ? `${first.path.join('.')}: ` : '';
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
-  throw new ValidationError(`${what} is invalid: ${where}${first?.message ?? 'no reason given'}${more}`, issues);
+  throw new ValidationError(
+    `${what} is invalid: ${where}${first?.message ?? 'no reason given'}${more}`,
+    issues,
+  );
 }
 
 function issueOf(issue: StandardSchemaV1.Issue): SchemaIssue {

@@ -11,8 +11,8 @@ import { CancelledError } from './errors.js';
 import { type Cancel, currentRuntime, type Settle } from './runtime.js';
 
 export interface CancellationScopeOptions {
-  /** False shields the scope from the cancellation of its parents. */
-  cancellable: boolean;
+  /** False shields the scope from the cancellation of its parents. Default true. */
+  cancellable?: boolean;
   /** The scope is cancelled after this time. */
   timeout?: Duration;
   /** The current scope when absent; null makes a root. */
@@ -28,8 +28,8 @@ export class CancellationScope {
   readonly #children = new Set<CancellationScope>();
   readonly #operations = new Set<Cancel>();
 
-  constructor(options: CancellationScopeOptions) {
-    this.cancellable = options.cancellable;
+  constructor(options: CancellationScopeOptions = {}) {
+    this.cancellable = options.cancellable ?? true;
     this.timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout of a scope');
     this.parent =
       options.parent === null ? undefined : (options.parent ?? currentScope('new CancellationScope()'));

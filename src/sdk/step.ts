@@ -38,10 +38,18 @@ export function step<I extends Schema, O extends Schema>(
   definition: StepBase & { inputSchema: I; outputSchema: O; fn: (input: OutputOf<I>) => Result<InputOf<O>> },
 ): Step<InputOf<I>, OutputOf<O>>;
 export function step<I extends Schema, Output>(
-  definition: StepBase & { inputSchema: I; outputSchema?: undefined; fn: (input: OutputOf<I>) => Result<Output> },
+  definition: StepBase & {
+    inputSchema: I;
+    outputSchema?: undefined;
+    fn: (input: OutputOf<I>) => Result<Output>;
+  },
 ): Step<InputOf<I>, Output>;
 export function step<O extends Schema, Input = unknown>(
-  definition: StepBase & { inputSchema?: undefined; outputSchema: O; fn: (input: Input) => Result<InputOf<O>> },
+  definition: StepBase & {
+    inputSchema?: undefined;
+    outputSchema: O;
+    fn: (input: Input) => Result<InputOf<O>>;
+  },
 ): Step<Input, OutputOf<O>>;
 export function step<Input, Output>(
   definition: StepBase & {
@@ -52,7 +60,7 @@ export function step<Input, Output>(
 ): Step<Input, Output>;
 export function step(
   definition: StepBase & { inputSchema?: Schema; outputSchema?: Schema; fn: (input: never) => unknown },
-): Step<never, unknown> {
+): Step {
   if (typeof definition !== 'object' || definition === null) {
     throw new DefinitionError('step() needs its definition: step({ name, fn })');
   }
@@ -66,7 +74,7 @@ export function step(
 }
 
 /** The workflow side of a step: its name and options, without the code that workers run. */
-export function stepReference(reference: { name: string; options?: StepOptions }): Step<never, unknown> {
+export function stepReference(reference: { name: string; options?: StepOptions }): Step {
   checkName('step', reference.name);
   return callable({
     name: reference.name,
@@ -74,7 +82,7 @@ export function stepReference(reference: { name: string; options?: StepOptions }
   });
 }
 
-function callable(definition: StepDefinition): Step<never, unknown> {
+function callable(definition: StepDefinition): Step {
   let settings: StepSettings | undefined;
   let defaults: StepDefaults | undefined;
   const call = (input?: unknown): Promise<unknown> => {
@@ -92,7 +100,7 @@ function callable(definition: StepDefinition): Step<never, unknown> {
     }
     return scheduleStep(definition.name, input, settings, definition.options, defaults);
   };
-  return brandStep(call as Step<never, unknown>, definition);
+  return brandStep(call, definition);
 }
 
 function scheduleStep(
@@ -133,4 +141,3 @@ export async function executeStep(definition: StepDefinition, input: unknown): P
   const output: unknown = await definition.fn(parsed as never);
   return await parse(definition.outputSchema, output, `output of step "${definition.name}"`);
 }
-

@@ -16,9 +16,10 @@ export function sleep(duration: Duration): Promise<void> {
  */
 export function condition(predicate: () => boolean): Promise<void>;
 export function condition(predicate: () => boolean, timeout: Duration | undefined): Promise<boolean>;
-export function condition(predicate: () => boolean, timeout?: Duration): Promise<boolean | void> {
+export function condition(predicate: () => boolean, timeout?: Duration): Promise<unknown> {
   const runtime = currentRuntime('condition()');
-  if (typeof predicate !== 'function') throw new UsageError('condition() needs a function that says whether to go on');
+  if (typeof predicate !== 'function')
+    throw new UsageError('condition() needs a function that says whether to go on');
   if (timeout === undefined) {
     return inCurrentScope<void>('condition()', (settle) => runtime.whenTrue(predicate, settle));
   }

@@ -121,7 +121,8 @@ function define(given: Given): WorkflowDefinition {
   const aliases = [...(given.aliases ?? [])];
   for (const alias of aliases) checkName(`alias of ${what}`, alias);
   const twice = [name, ...aliases].find((alias, at, all) => all.indexOf(alias) !== at);
-  if (twice !== undefined) throw new DefinitionError(`${what} has the alias "${twice}" twice, or as its own name`);
+  if (twice !== undefined)
+    throw new DefinitionError(`${what} has the alias "${twice}" twice, or as its own name`);
   checkDeclarations(what, 'signal', signals);
   checkDeclarations(what, 'query', queries);
   checkDeclarations(what, 'update', updates);
@@ -129,7 +130,8 @@ function define(given: Given): WorkflowDefinition {
     options.executionTimeout === undefined
       ? undefined
       : toMs(options.executionTimeout, `executionTimeout of ${what}`);
-  if (executionTimeoutMs === 0) throw new DefinitionError(`executionTimeout of ${what} is 0: nothing could finish`);
+  if (executionTimeoutMs === 0)
+    throw new DefinitionError(`executionTimeout of ${what} is 0: nothing could finish`);
   return {
     name,
     description,
@@ -142,7 +144,11 @@ function define(given: Given): WorkflowDefinition {
     stepDefaults: resolveStepOptions(`stepOptions of ${what}`, options.stepOptions),
     executionTimeoutMs,
     // A workflow's attempts are unlimited unless the author bounds them, as everywhere in the field.
-    retry: options.retry && { ...DEFAULT_STEP_RETRY, maximumAttempts: 0, ...resolveRetry(what, options.retry) },
+    retry: options.retry && {
+      ...DEFAULT_STEP_RETRY,
+      maximumAttempts: 0,
+      ...resolveRetry(what, options.retry),
+    },
     disableTrace: options.disableTrace === true,
     fn: given.fn,
   };

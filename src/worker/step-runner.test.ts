@@ -9,7 +9,7 @@ import { step } from '../sdk/step.js';
 import { type StepContext, stepContext } from '../sdk/step-context.js';
 import { StepRunner } from './step-runner.js';
 
-type Definition = Parameters<typeof step>[0];
+type Definition = Parameters<typeof step>[0] & { inputSchema?: z.ZodType; outputSchema?: z.ZodType };
 
 /** A runner that knows one step, and what it has sent. */
 function runnerOf(definition: Partial<Definition> & { fn: (input: never) => unknown }, log: Log = silentLog) {
@@ -116,7 +116,7 @@ describe('a step', () => {
     expect(failureOf(await answer())).toMatchObject(expected);
   });
 
-  test.each<[string, Partial<Definition>, unknown, object]>([
+  test.each<[string, { inputSchema?: z.ZodType; outputSchema?: z.ZodType }, unknown, object]>([
     [
       'an input',
       { inputSchema: z.object({ cents: z.string() }) },
@@ -309,6 +309,7 @@ describe('heartbeats', () => {
 describe('a step that is stopped', () => {
   const untilAborted = async () => {
     const { signal } = stepContext();
+    signal.throwIfAborted();
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   };
 

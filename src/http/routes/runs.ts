@@ -14,17 +14,24 @@ export function runRoutes(app: FastifyInstance, { engine, waits }: RouteContext)
     const selector = selected(request);
     const { wait = 0 } = parse(ResultQuery, request.query);
     const followChain = selector.runId === undefined;
-    if (wait > 0) waits.admit();
     const outcome =
-      wait === 0
-        ? await engine.outcome(selector, { followChain })
-        : await waits.hold(reply.raw, wait, (waitMs, abort) =>
-            engine.outcome(selector, { waitMs, followChain, abort }),
-          );
+      wait === 0 ? await engine.outcome(selector, { followChain }) : await waited(selector, wait, reply);
     if (outcome === undefined) {
       throw new PerdureError('WorkflowNotCompletedError', 'The workflow is still running', { ...selector });
     }
     return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
+  };
+
+  const waited = async (selector: RunSelector, wait: number, reply: FastifyReply) => {
+    const followChain = selector.runId === undefined;
+    waits.enter();
+    try {
+      return await waits.hold(reply.raw, wait, (waitMs, abort) =>
+        engine.outcome(selector, { waitMs, followChain, abort }),
+      );
+    } finally {
+      waits.leave();
+    }
   };
 
   for (const run of ['/workflow/:id', '/workflow/:id/runs/:rid']) {

@@ -21,14 +21,18 @@ export function startRoutes(app: FastifyInstance, context: RouteContext): void {
 
   app.post('/workflow/run', async (request, reply) => {
     const body = parse(RunBody, request.body);
-    context.waits.admit();
-    const run = await start(context, body, request, reply);
     const waitMs = body.timeout ?? DEFAULT_RUN_TIMEOUT_MS;
-    const outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
-      context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
-    );
-    if (outcome === undefined) throw unfinished(context, run, waitMs);
-    return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
+    context.waits.enter();
+    try {
+      const run = await start(context, body, request, reply);
+      const outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
+        context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
+      );
+      if (outcome === undefined) throw unfinished(context, run, waitMs);
+      return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
+    } finally {
+      context.waits.leave();
+    }
   });
 }
 

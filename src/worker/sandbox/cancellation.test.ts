@@ -3,7 +3,9 @@ import { ScriptedRun } from './scripted-run.fixture.js';
 
 describe('cancelling a run', () => {
   test('cancels what it waits for and ends it as cancelled', () => {
-    const run = new ScriptedRun(({ workflow, sleep }) => workflow({ name: 'test', fn: () => sleep('1 day') }));
+    const run = new ScriptedRun(({ workflow, sleep }) =>
+      workflow({ name: 'test', fn: () => sleep('1 day') }),
+    );
     run.start().turn();
     expect(run.cancel().turn()).toEqual([{ kind: 'cancelTimer', timerId: '1' }, { kind: 'cancelRun' }]);
   });
@@ -58,7 +60,10 @@ describe('cancelling a run', () => {
       }),
     );
     run.start().turn();
-    expect(run.cancel().turn()).toMatchObject([{ kind: 'cancelTimer' }, { kind: 'scheduleStep', stepName: 'undo' }]);
+    expect(run.cancel().turn()).toMatchObject([
+      { kind: 'cancelTimer' },
+      { kind: 'scheduleStep', stepName: 'undo' },
+    ]);
     expect(run.completeStep('1').turn()).toMatchObject([{ kind: 'startTimer', timerId: '2' }]);
     expect(run.fireTimer('2').turn()).toEqual([{ kind: 'cancelRun' }]);
   });
@@ -89,7 +94,10 @@ describe('cancelling a run', () => {
       }),
     );
     own.start().turn();
-    expect(own.cancel().turn().at(-1)).toMatchObject({ kind: 'failRun', failure: { message: 'could not clean up' } });
+    expect(own.cancel().turn().at(-1)).toMatchObject({
+      kind: 'failRun',
+      failure: { message: 'could not clean up' },
+    });
     const unasked = new ScriptedRun(({ workflow, CancelledError }) =>
       workflow({
         name: 'test',
@@ -131,7 +139,9 @@ describe('cancelling a step', () => {
     const done = stepOf('WAIT_CANCELLATION_COMPLETED');
     done.start().turn();
     done.cancel().turn();
-    expect(done.completeStep('1', 'done anyway').turn()).toEqual([{ kind: 'completeRun', result: '"done anyway"' }]);
+    expect(done.completeStep('1', 'done anyway').turn()).toEqual([
+      { kind: 'completeRun', result: '"done anyway"' },
+    ]);
   });
 
   test('ABANDON lets the step go on unheard', () => {
@@ -143,7 +153,9 @@ describe('cancelling a step', () => {
   test('whose outcome is in the history already changes nothing', () => {
     const run = stepOf('TRY_CANCEL');
     run.start().turn();
-    expect(run.cancel().completeStep('1', 'in time').turn()).toEqual([{ kind: 'completeRun', result: '"in time"' }]);
+    expect(run.cancel().completeStep('1', 'in time').turn()).toEqual([
+      { kind: 'completeRun', result: '"in time"' },
+    ]);
   });
 
   test('late outcomes of a step that was given up are ignored', () => {
@@ -157,8 +169,14 @@ describe('cancelling a step', () => {
         },
       }),
     );
-    expect(run.start().turn()).toMatchObject([{ kind: 'startTimer', timerId: '1' }, { kind: 'scheduleStep' }]);
-    expect(run.fireTimer('1').turn()).toMatchObject([{ kind: 'cancelStep' }, { kind: 'startTimer', timerId: '2' }]);
+    expect(run.start().turn()).toMatchObject([
+      { kind: 'startTimer', timerId: '1' },
+      { kind: 'scheduleStep' },
+    ]);
+    expect(run.fireTimer('1').turn()).toMatchObject([
+      { kind: 'cancelStep' },
+      { kind: 'startTimer', timerId: '2' },
+    ]);
     expect(run.completeStep('1', 'too late').turn()).toEqual([]);
     expect(run.fireTimer('2').turn()).toEqual([{ kind: 'completeRun', result: '"went on"' }]);
   });
@@ -166,21 +184,22 @@ describe('cancelling a step', () => {
 
 describe('cancellation scopes', () => {
   test('what is started and cancelled in one turn leaves no trace', () => {
-    const run = new ScriptedRun(({ workflow, CancellationScope, sleep, isCancellation, getExternalWorkflowHandle }, step) =>
-      workflow({
-        name: 'test',
-        fn: async () => {
-          const scope = new CancellationScope({ cancellable: true });
-          const all = scope.run(() =>
-            Promise.allSettled([sleep(1), step('a')(), getExternalWorkflowHandle('x').signal('s')]),
-          );
-          scope.cancel();
-          scope.cancel();
-          const outcomes = await all;
-          await step('b')();
-          return outcomes.map((o) => o.status === 'rejected' && isCancellation(o.reason));
-        },
-      }),
+    const run = new ScriptedRun(
+      ({ workflow, CancellationScope, sleep, isCancellation, getExternalWorkflowHandle }, step) =>
+        workflow({
+          name: 'test',
+          fn: async () => {
+            const scope = new CancellationScope({ cancellable: true });
+            const all = scope.run(() =>
+              Promise.allSettled([sleep(1), step('a')(), getExternalWorkflowHandle('x').signal('s')]),
+            );
+            scope.cancel();
+            scope.cancel();
+            const outcomes = await all;
+            await step('b')();
+            return outcomes.map((o) => o.status === 'rejected' && isCancellation(o.reason));
+          },
+        }),
     );
     expect(run.start().turn()).toMatchObject([{ kind: 'scheduleStep', stepName: 'b', activityId: '2' }]);
     expect(run.completeStep('2').turn()).toEqual([{ kind: 'completeRun', result: '[true,true,true]' }]);
@@ -225,7 +244,10 @@ describe('cancellation scopes', () => {
   });
 
   test('withTimeout cancels what is inside, and takes its timer back otherwise', () => {
-    const source = ({ workflow, CancellationScope }: typeof import('../../sdk/index.js'), step: (name: string) => () => Promise<unknown>) =>
+    const source = (
+      { workflow, CancellationScope }: typeof import('../../sdk/index.js'),
+      step: (name: string) => () => Promise<unknown>,
+    ) =>
       workflow({
         name: 'test',
         fn: async () => {
@@ -267,7 +289,9 @@ describe('cancellation scopes', () => {
     );
     run.start().turn();
     expect(run.cancel().turn()).toEqual([]);
-    expect(run.fireTimer('1').turn()).toEqual([{ kind: 'completeRun', result: '["CancelledError","slept"]' }]);
+    expect(run.fireTimer('1').turn()).toEqual([
+      { kind: 'completeRun', result: '["CancelledError","slept"]' },
+    ]);
   });
 
   test('conditions in a scope are cancelled with it', () => {

@@ -45,7 +45,11 @@ describe('children', () => {
     ],
     ['CHILD_WORKFLOW_EXECUTION_CANCELED', {}, ['CancelledError', 'cancelled']],
     ['CHILD_WORKFLOW_EXECUTION_TERMINATED', {}, ['TerminatedError', 'terminated']],
-    ['CHILD_WORKFLOW_EXECUTION_TIMED_OUT', {}, ['TimeoutError', 'the workflow took longer than its executionTimeout']],
+    [
+      'CHILD_WORKFLOW_EXECUTION_TIMED_OUT',
+      {},
+      ['TimeoutError', 'the workflow took longer than its executionTimeout'],
+    ],
     [
       'START_CHILD_WORKFLOW_EXECUTION_FAILED',
       { cause: 'WORKFLOW_ALREADY_EXISTS', workflowId: 'child-1' },
@@ -66,7 +70,13 @@ describe('children', () => {
       return workflow({ name: 'test', fn: () => child(undefined, { workflowId: 'c' }) });
     });
     run.start().turn();
-    const failure = { kind: 'step', type: 'Declined', message: 'no', activityType: 'child#pay', attempt: 2 } as const;
+    const failure = {
+      kind: 'step',
+      type: 'Declined',
+      message: 'no',
+      activityType: 'child#pay',
+      attempt: 2,
+    } as const;
     run.append('CHILD_WORKFLOW_EXECUTION_FAILED', { ...run.child('1'), failure });
     expect(run.turn()).toEqual([
       {
@@ -104,7 +114,10 @@ describe('children', () => {
   test('that are detached go their own way when the parent is cancelled', () => {
     const run = new ScriptedRun(({ workflow }) => {
       const child = workflow({ name: 'child', fn: async () => {} });
-      return workflow({ name: 'test', fn: () => child(undefined, { workflowId: 'c', detached: true, catalog: 'other' }) });
+      return workflow({
+        name: 'test',
+        fn: () => child(undefined, { workflowId: 'c', detached: true, catalog: 'other' }),
+      });
     });
     expect(run.start().turn()).toMatchObject([{ parentClosePolicy: 'ABANDON', catalog: 'other', input: [] }]);
     expect(run.cancel().turn()).toEqual([{ kind: 'cancelRun' }]);
@@ -136,7 +149,8 @@ describe('other workflows', () => {
       fn: async () => {
         const other = getExternalWorkflowHandle('other-1');
         const outcomes: string[] = [];
-        const note = (what: string) => [() => outcomes.push(what), (error: Error) => outcomes.push(error.message)] as const;
+        const note = (what: string) =>
+          [() => outcomes.push(what), (error: Error) => outcomes.push(error.message)] as const;
         await other.signal(defineSignal<[number]>('poke'), 7).then(...note('signalled'));
         await other.cancel().then(...note('cancelled'));
         return outcomes;
@@ -210,7 +224,9 @@ describe('continue as new', () => {
         fn: async (_, { control }) => control.continueAsNew({ n: 'x' } as never),
       }),
     );
-    expect(run.start({ n: 1 }).turn()).toMatchObject([{ kind: 'failRun', failure: { type: 'ValidationError' } }]);
+    expect(run.start({ n: 1 }).turn()).toMatchObject([
+      { kind: 'failRun', failure: { type: 'ValidationError' } },
+    ]);
   });
 
   test('what a turn was told about it is told again on replay', () => {

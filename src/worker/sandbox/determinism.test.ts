@@ -16,9 +16,16 @@ describe('time and chance', () => {
       name: 'test',
       fn: async () => {
         const seen: unknown[] = [Date.now(), new Date().toISOString(), Date().length > 10];
-        seen.push(Math.random(), uuid4(), crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(2))]);
+        seen.push(Math.random(), uuid4(), crypto.randomUUID(), [
+          ...crypto.getRandomValues(new Uint8Array(2)),
+        ]);
         await sleep('1m');
-        seen.push(Date.now() - (seen[0] as number), new Date(5).getTime(), Date.UTC(2020, 1), new Date() instanceof Date);
+        seen.push(
+          Date.now() - (seen[0] as number),
+          new Date(5).getTime(),
+          Date.UTC(2020, 1),
+          new Date() instanceof Date,
+        );
         seen.push(Math.random(), workflowInfo().startedAt.getTime());
         return seen;
       },
@@ -98,12 +105,16 @@ describe('what could differ on replay refuses to be used', () => {
     const [command] = new ScriptedRun(code(use)).start().turn();
     expect(command).toMatchObject({ kind: 'failRun', failure: { message: expect.stringContaining(remedy) } });
     expect(command).toMatchObject({
-      failure: { message: expect.stringMatching(/ cannot be used in a workflow, .* \(test\/workflow\.ts:2:\d+\)$/) },
+      failure: {
+        message: expect.stringMatching(/ cannot be used in a workflow, .* \(test\/workflow\.ts:2:\d+\)$/),
+      },
     });
   });
 
   test('libraries may look for it', () => {
-    const run = new ScriptedRun(code('return [typeof process, typeof fetch, typeof Buffer, typeof window, typeof WeakRef];'));
+    const run = new ScriptedRun(
+      code('return [typeof process, typeof fetch, typeof Buffer, typeof window, typeof WeakRef];'),
+    );
     expect(run.start().turn()).toEqual([
       { kind: 'completeRun', result: '["undefined","function","undefined","undefined","function"]' },
     ]);
@@ -120,7 +131,10 @@ describe('what could differ on replay refuses to be used', () => {
 
   test.each([
     ["require('perdure').sleep(1)", "sleep() cannot be used in the top level of a workflow's file"],
-    ["require('perdure/internal').stepReference({ name: 'pay' })()", 'step "pay" cannot be used in the top level'],
+    [
+      "require('perdure/internal').stepReference({ name: 'pay' })()",
+      'step "pay" cannot be used in the top level',
+    ],
   ])('%s while the file is loaded', (use, message) => {
     const run = new ScriptedRun({ ...code(''), code: `const never = ${use}; const a = 1;` });
     expect(run.start().attempt()).toMatchObject({ failure: { message: expect.stringContaining(message) } });
@@ -165,7 +179,10 @@ describe('a rejection that nobody handles', () => {
   test.each([
     ['Promise.reject(new Error("lost")); await sleep(1);', 'Error: lost'],
     ['void (async () => { await null; throw new TypeError("deep"); })(); return 1;', 'TypeError: deep'],
-    ['void (async () => { await null; await 1; throw new TypeError("deep"); })(); await sleep(1);', 'TypeError: deep'],
+    [
+      'void (async () => { await null; await 1; throw new TypeError("deep"); })(); await sleep(1);',
+      'TypeError: deep',
+    ],
     ['Promise.resolve().then(() => { throw "a text"; }); await sleep(1);', 'a text'],
   ])('%s fails the turn', (body, message) => {
     expect(new ScriptedRun(code(body)).start().attempt()).toMatchObject(failed(message));

@@ -34,7 +34,10 @@ export function installGlobals(borrowed: BorrowedGlobals): void {
   define('console', workflowConsole());
   define('queueMicrotask', (fn: () => void) => void Promise.resolve().then(fn).catch(failRun));
   installTimers();
-  Object.defineProperty(Atomics, 'wait', { value: refusing('Atomics.wait', 'use condition() or sleep()'), ...hidden });
+  Object.defineProperty(Atomics, 'wait', {
+    value: refusing('Atomics.wait', 'use condition() or sleep()'),
+    ...hidden,
+  });
   for (const name of ['WebAssembly', 'eval'] as const) Reflect.deleteProperty(globalThis, name);
 }
 
@@ -83,9 +86,11 @@ function deterministicCrypto(random: () => number): object {
 }
 
 function workflowConsole(): object {
-  const write = (level: keyof typeof log) => (...args: unknown[]) => {
-    if (hasRuntime()) log[level](args.map(printable).join(' '));
-  };
+  const write =
+    (level: keyof typeof log) =>
+    (...args: unknown[]) => {
+      if (hasRuntime()) log[level](args.map(printable).join(' '));
+    };
   return Object.freeze({
     log: write('info'),
     info: write('info'),
@@ -114,24 +119,27 @@ function failRun(error: unknown): void {
 function installTimers(): void {
   let lastId = 0;
   const scopes = new Map<number, CancellationScope>();
-  define('setTimeout', (callback: (...args: unknown[]) => void, delayMs?: unknown, ...args: unknown[]): number => {
-    currentRuntime('setTimeout()');
-    const id = ++lastId;
-    const scope = new CancellationScope({ cancellable: true });
-    scopes.set(id, scope);
-    const ms = Number(delayMs);
-    scope
-      .run(() => sleep(ms > 0 ? ms : 1))
-      .then(
-        () => {
-          scopes.delete(id);
-          callback(...args);
-        },
-        () => scopes.delete(id),
-      )
-      .catch(failRun);
-    return id;
-  });
+  define(
+    'setTimeout',
+    (callback: (...args: unknown[]) => void, delayMs?: unknown, ...args: unknown[]): number => {
+      currentRuntime('setTimeout()');
+      const id = ++lastId;
+      const scope = new CancellationScope({ cancellable: true });
+      scopes.set(id, scope);
+      const ms = Number(delayMs);
+      scope
+        .run(() => sleep(ms > 0 ? ms : 1))
+        .then(
+          () => {
+            scopes.delete(id);
+            callback(...args);
+          },
+          () => scopes.delete(id),
+        )
+        .catch(failRun);
+      return id;
+    },
+  );
   define('clearTimeout', (id: number) => scopes.get(id)?.cancel());
 }
 
@@ -165,7 +173,14 @@ const BUILT_INS =
 
 /** Ordinary objects and errors often have properties of these names of their own, set by assignment. */
 const SHADOWED: ReadonlySet<unknown> = new Set([Object.prototype, Error.prototype, Function.prototype]);
-const OFTEN_ASSIGNED: ReadonlySet<string | symbol> = new Set(['constructor', 'toString', 'valueOf', 'toJSON', 'name', 'message']);
+const OFTEN_ASSIGNED: ReadonlySet<string | symbol> = new Set([
+  'constructor',
+  'toString',
+  'valueOf',
+  'toJSON',
+  'name',
+  'message',
+]);
 
 function fixPrototype(prototype: object): void {
   const isErrorPrototype = prototype instanceof Error;

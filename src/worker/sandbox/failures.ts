@@ -28,7 +28,8 @@ export function failureOf(error: unknown, stacks: StackReader): Failure {
     if (place !== undefined) failure.message += ` (${place})`;
   }
   for (let at: Failure | undefined = failure; at; at = at.cause) {
-    if (at.stackTrace !== undefined && at.kind === 'application') at.stackTrace = stacks.readable(at.stackTrace);
+    if (at.stackTrace !== undefined && at.kind === 'application')
+      at.stackTrace = stacks.readable(at.stackTrace);
   }
   return failure;
 }

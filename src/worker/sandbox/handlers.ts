@@ -95,7 +95,12 @@ export class Handlers {
     if (handler.validator && !update.accepted) {
       const refusal = this.#refusal(handler.validator, update);
       if (refusal) {
-        commands.add({ kind: 'rejectUpdate', updateId, reason: 'validator', failure: toFailure(refusal.error) });
+        commands.add({
+          kind: 'rejectUpdate',
+          updateId,
+          reason: 'validator',
+          failure: toFailure(refusal.error),
+        });
         return;
       }
     }
@@ -145,7 +150,9 @@ export class Handlers {
     const handler = this.#registered.query.get(name);
     if (!handler) return { queryId, kind: 'noHandler', known: [...this.#registered.query.keys()] };
     try {
-      const value = this.#host.readOnly(`query "${name}"${ONLY_READS}`, () => handler.call(...decodeAll(request.input)));
+      const value = this.#host.readOnly(`query "${name}"${ONLY_READS}`, () =>
+        handler.call(...decodeAll(request.input)),
+      );
       if (isPromise(value)) {
         value.then(undefined, () => {});
         throw new Error(`the handler of query "${name}" is async: a query must answer at once`);

@@ -56,7 +56,8 @@ export class HistoryReader {
           break;
         case 'WORKFLOW_TASK_COMPLETED': {
           const commandEvents: HistoryEvent[] = [];
-          while (at + 1 < events.length && COMMAND_EVENTS.has(events[at + 1]!.type)) commandEvents.push(events[++at]!);
+          while (at + 1 < events.length && COMMAND_EVENTS.has(events[at + 1]!.type))
+            commandEvents.push(events[++at]!);
           invariant(this.#started, `event ${event.id} completes a turn that was not started`);
           turns.push(this.#close(this.#started, commandEvents));
           break;

@@ -36,7 +36,10 @@ export interface Sandbox {
 
 export function createSandbox(options: SandboxOptions): Sandbox {
   const { workflows, library, cacheSize, log } = options;
-  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { name: 'workflows', microtaskMode: 'afterEvaluate' });
+  const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
+    name: 'workflows',
+    microtaskMode: 'afterEvaluate',
+  });
   const nothing = new vm.Script('0');
   const bridge: HostBridge = {
     workflows,
@@ -82,7 +85,9 @@ let compiled: vm.Script | undefined;
 function inside(): vm.Script {
   if (!compiled) {
     const filename = bundlePath();
-    compiled = new vm.Script(`(function (exports, module) {${readFileSync(filename, 'utf8')}\n})`, { filename });
+    compiled = new vm.Script(`(function (exports, module) {${readFileSync(filename, 'utf8')}\n})`, {
+      filename,
+    });
   }
   return compiled;
 }

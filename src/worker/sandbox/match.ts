@@ -117,8 +117,8 @@ function isRecordOf(command: Command, event: HistoryEvent, run: Recorded): boole
     case 'acceptUpdate':
     case 'completeUpdate':
       return (
-        (event as EventOf<'WORKFLOW_EXECUTION_UPDATE_ACCEPTED' | 'WORKFLOW_EXECUTION_UPDATE_COMPLETED'>).attributes
-          .updateId === command.updateId
+        (event as EventOf<'WORKFLOW_EXECUTION_UPDATE_ACCEPTED' | 'WORKFLOW_EXECUTION_UPDATE_COMPLETED'>)
+          .attributes.updateId === command.updateId
       );
     case 'completeRun':
     case 'failRun':

@@ -66,23 +66,26 @@ describe('signals', () => {
       }),
     );
     run.start().turn();
-    expect(run.completeStep('1').signal('s').turn()).toEqual([{ kind: 'completeRun', result: '["signal","step"]' }]);
+    expect(run.completeStep('1').signal('s').turn()).toEqual([
+      { kind: 'completeRun', result: '["signal","step"]' },
+    ]);
   });
 
   test('may be handled by async code, which can be waited for', () => {
-    const run = new ScriptedRun(({ workflow, defineSignal, setHandler, condition, allHandlersFinished }, step) =>
-      workflow({
-        name: 'test',
-        fn: async () => {
-          let handled = 0;
-          setHandler(defineSignal('work'), async () => {
-            await step('one')();
-            handled++;
-          });
-          await condition(allHandlersFinished);
-          return handled;
-        },
-      }),
+    const run = new ScriptedRun(
+      ({ workflow, defineSignal, setHandler, condition, allHandlersFinished }, step) =>
+        workflow({
+          name: 'test',
+          fn: async () => {
+            let handled = 0;
+            setHandler(defineSignal('work'), async () => {
+              await step('one')();
+              handled++;
+            });
+            await condition(allHandlersFinished);
+            return handled;
+          },
+        }),
     );
     expect(run.start().signal('work').turn()).toMatchObject([{ stepName: 'one' }]);
     expect(run.completeStep('1').turn()).toEqual([{ kind: 'completeRun', result: '1' }]);
@@ -102,7 +105,9 @@ describe('signals', () => {
       { kind: 'startTimer', timerId: '1', durationMs: 5 },
       { kind: 'completeRun', result: '1' },
     ]);
-    expect(run.logged).toMatchObject([{ level: 'warn', message: expect.stringContaining('allHandlersFinished') }]);
+    expect(run.logged).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('allHandlersFinished') },
+    ]);
   });
 
   test.each(['sync', 'async'])('whose %s handler throws fail the run', (how) => {
@@ -152,7 +157,9 @@ describe('queries', () => {
   test('are answered after the turn, and see what it delivered', () => {
     const run = counter();
     run.start().turn();
-    const { commands, answers } = run.signal('add', 3).turnAndAnswers({ queries: [{ name: 'times', args: [2] }] });
+    const { commands, answers } = run
+      .signal('add', 3)
+      .turnAndAnswers({ queries: [{ name: 'times', args: [2] }] });
     expect(commands).toEqual([]);
     expect(answers).toEqual([{ queryId: 0, kind: 'answered', result: '6' }]);
   });
@@ -195,7 +202,9 @@ describe('queries', () => {
     const run = counter();
     run.start().turn();
     const { answers } = run.turnAndAnswers({ readOnly: true, queries: [{ name }] });
-    expect(answers).toMatchObject([{ kind: 'failed', failure: { type, message: expect.stringContaining(message) } }]);
+    expect(answers).toMatchObject([
+      { kind: 'failed', failure: { type, message: expect.stringContaining(message) } },
+    ]);
     expect(run.signal('add', 11).turn()).toEqual([{ kind: 'completeRun', result: '11' }]);
   });
 
@@ -235,11 +244,9 @@ describe('updates', () => {
           setHandler(defineUpdate<void>('fails'), async () => {
             throw new TypeError('handler broke');
           });
-          setHandler(
-            defineUpdate<void>('asyncValidator'),
-            () => {},
-            { validator: (async () => {}) as () => void },
-          );
+          setHandler(defineUpdate<void>('asyncValidator'), () => {}, {
+            validator: (async () => {}) as () => void,
+          });
           setHandler(defineSignal('close'), () => {
             open = false;
           });
@@ -248,7 +255,11 @@ describe('updates', () => {
         },
       }),
     );
-  const pay = (updateId: string, amount: number) => ({ updateId, name: 'pay', input: [JSON.stringify({ amount })] });
+  const pay = (updateId: string, amount: number) => ({
+    updateId,
+    name: 'pay',
+    input: [JSON.stringify({ amount })],
+  });
 
   test('are accepted and completed in one turn when the handler answers at once', () => {
     const run = account();
@@ -274,7 +285,12 @@ describe('updates', () => {
     const run = account();
     run.start().turn();
     expect(run.turn({ updates: [pay('u1', -1)] })).toMatchObject([
-      { kind: 'rejectUpdate', updateId: 'u1', reason: 'validator', failure: { type: 'RangeError', message: 'no negative amounts' } },
+      {
+        kind: 'rejectUpdate',
+        updateId: 'u1',
+        reason: 'validator',
+        failure: { type: 'RangeError', message: 'no negative amounts' },
+      },
     ]);
     run.turn({ updates: [pay('u2', 3)] });
     // The history has it as accepted, so the validator of code that would now refuse it is not consulted.
@@ -286,8 +302,13 @@ describe('updates', () => {
   test('whose validator asks for something or is async are refused', () => {
     const run = account();
     run.start().turn();
-    expect(run.turn({ updates: [pay('u1', 13), { updateId: 'u2', name: 'asyncValidator', input: [] }] })).toMatchObject([
-      { kind: 'rejectUpdate', failure: { message: expect.stringContaining('sleep() cannot be used in the validator') } },
+    expect(
+      run.turn({ updates: [pay('u1', 13), { updateId: 'u2', name: 'asyncValidator', input: [] }] }),
+    ).toMatchObject([
+      {
+        kind: 'rejectUpdate',
+        failure: { message: expect.stringContaining('sleep() cannot be used in the validator') },
+      },
       { kind: 'rejectUpdate', failure: { message: expect.stringContaining('is async') } },
     ]);
   });
@@ -296,7 +317,12 @@ describe('updates', () => {
     const run = account();
     run.start().turn();
     expect(run.turn({ updates: [{ updateId: 'u1', name: 'what', input: [] }] })).toMatchObject([
-      { kind: 'rejectUpdate', updateId: 'u1', reason: 'noHandler', failure: { message: expect.stringContaining('pay') } },
+      {
+        kind: 'rejectUpdate',
+        updateId: 'u1',
+        reason: 'noHandler',
+        failure: { message: expect.stringContaining('pay') },
+      },
     ]);
   });
 

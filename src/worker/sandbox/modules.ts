@@ -1,6 +1,6 @@
 /** Evaluates what the loader bundled: packages once for all runs, a workflow's own files once per run where they hold state. */
 import * as z from 'zod';
-import { workflowDefinition, type WorkflowDefinition } from '../../sdk/definition.js';
+import { type WorkflowDefinition, workflowDefinition } from '../../sdk/definition.js';
 import { DefinitionError } from '../../sdk/errors.js';
 import * as sdk from '../../sdk/index.js';
 import { setRuntime } from '../../sdk/runtime.js';
@@ -34,7 +34,8 @@ export class Modules {
     ]);
     if (library) {
       const packages = this.#evaluate(compile(library.code, 'packages'), globalThis);
-      for (const [specifier, exports] of Object.entries(packages)) this.#provided.set(specifier, exports as object);
+      for (const [specifier, exports] of Object.entries(packages))
+        this.#provided.set(specifier, exports as object);
     }
   }
 
@@ -103,4 +104,5 @@ function outsideRuns<T>(fn: () => T): T {
 }
 
 /** Code that names the global object could keep state there, which the loader does not look for. */
-const isShareable = (bundle: WorkflowBundle): boolean => bundle.stateless && !/\bglobalThis\b/.test(bundle.code);
+const isShareable = (bundle: WorkflowBundle): boolean =>
+  bundle.stateless && !/\bglobalThis\b/.test(bundle.code);

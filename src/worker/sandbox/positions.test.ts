@@ -19,7 +19,12 @@ const bundle = (sourcemap: 'inline' | false) => ({
   filename: 'test/workflow.ts',
   exportName: 'default',
   stateless: false,
-  code: transformSync(source, { loader: 'ts', format: 'cjs', sourcemap, sourcefile: '/project/test/workflow.ts' }).code,
+  code: transformSync(source, {
+    loader: 'ts',
+    format: 'cjs',
+    sourcemap,
+    sourcefile: '/project/test/workflow.ts',
+  }).code,
 });
 
 test('a refusal names the line of the author when the bundle has a source map', () => {
@@ -29,7 +34,9 @@ test('a refusal names the line of the author when the bundle has a source map', 
 
 test('and the line of the bundle when it has none', () => {
   const [command] = new ScriptedRun(bundle(false)).start().turn();
-  expect(command).toMatchObject({ failure: { message: expect.stringMatching(/ \(test\/workflow\.ts:\d+:\d+\)$/) } });
+  expect(command).toMatchObject({
+    failure: { message: expect.stringMatching(/ \(test\/workflow\.ts:\d+:\d+\)$/) },
+  });
 });
 
 test('a stack has only frames of the author', () => {

@@ -13,9 +13,12 @@ export class UnhandledRejectionError extends Error {
   override readonly name = 'UnhandledRejectionError';
   constructor(reason: unknown) {
     const what = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason);
-    super(`a promise was rejected and nobody handles it, such as a step that is called without await: ${what}`, {
-      cause: reason,
-    });
+    super(
+      `a promise was rejected and nobody handles it, such as a step that is called without await: ${what}`,
+      {
+        cause: reason,
+      },
+    );
   }
 }
 

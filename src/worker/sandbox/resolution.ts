@@ -43,7 +43,10 @@ function errorOfEvent(event: HistoryEvent, command: Command, workflowType: strin
     case 'ACTIVITY_TASK_TIMED_OUT': {
       const { failure } = event.attributes;
       if (failure.kind === 'cancelled') return errorOf(failure);
-      return new StepError(failure, `${workflowType}#${command.kind === 'scheduleStep' ? command.stepName : '?'}`);
+      return new StepError(
+        failure,
+        `${workflowType}#${command.kind === 'scheduleStep' ? command.stepName : '?'}`,
+      );
     }
     case 'ACTIVITY_TASK_CANCELED':
       return new CancelledError();
@@ -52,7 +55,11 @@ function errorOfEvent(event: HistoryEvent, command: Command, workflowType: strin
     case 'CHILD_WORKFLOW_EXECUTION_CANCELED':
       return childError(command, 'was cancelled', new CancelledError());
     case 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT':
-      return childError(command, 'timed out', new TimeoutError('the workflow took longer than its executionTimeout'));
+      return childError(
+        command,
+        'timed out',
+        new TimeoutError('the workflow took longer than its executionTimeout'),
+      );
     case 'CHILD_WORKFLOW_EXECUTION_TERMINATED':
       return childError(command, 'was terminated', new TerminatedError());
     case 'START_CHILD_WORKFLOW_EXECUTION_FAILED':
@@ -63,7 +70,9 @@ function errorOfEvent(event: HistoryEvent, command: Command, workflowType: strin
     case 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED': {
       const { workflowId, cause } = event.attributes;
       const why =
-        cause === 'SIGNAL_COUNT_LIMIT_EXCEEDED' ? 'has received all the signals it may' : 'does not exist or is closed';
+        cause === 'SIGNAL_COUNT_LIMIT_EXCEEDED'
+          ? 'has received all the signals it may'
+          : 'does not exist or is closed';
       return new ExternalWorkflowError(`workflow "${workflowId}" ${why}`, workflowId, cause);
     }
     default:

@@ -111,15 +111,18 @@ export class Run implements WorkflowRuntime, Recorded {
     for (const patchId of turn.patches) if (!this.#patches.has(patchId)) this.#patches.set(patchId, false);
     for (const event of turn.incoming) this.#operations.foresee(event);
     for (const event of turn.incoming) {
-      if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED') continue;
-      const { signalName, input } = event.attributes;
-      this.#job(() => this.#handlers.signal(signalName, input));
+      if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED' || this.closed) continue;
+      this.#handlers.signal(event.attributes.signalName, event.attributes.input);
+      this.#runToRest();
     }
     for (const update of turn.updates) {
-      this.#job(() => this.#handlers.update({ ...update, accepted: turn.replaying }));
+      if (this.closed) break;
+      this.#handlers.update({ ...update, accepted: turn.replaying });
+      this.#runToRest();
     }
     for (const event of turn.incoming) {
-      if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED') this.#job(() => this.#deliver(event));
+      if (this.closed) break;
+      if (this.#deliver(event)) this.#runToRest();
     }
     if (!this.closed) this.#handlers.refuseWaitingUpdates();
     this.#host.endTurn();
@@ -138,25 +141,24 @@ export class Run implements WorkflowRuntime, Recorded {
     return this.#operations.activityId(scheduledEventId);
   }
 
-  /** One thing happens, and everything that follows from it before the next one does. */
-  #job(deliver: () => void): void {
-    if (this.closed) return;
-    deliver();
+  /** Everything that follows from what just happened, before the next thing does. */
+  #runToRest(): void {
     this.#host.drain();
     while (this.#conditions.length > 0 && this.#resolveConditions()) this.#host.drain();
   }
 
-  #deliver(event: HistoryEvent): void {
+  /** Whether `event` meant anything to the code; signals have been delivered before. */
+  #deliver(event: HistoryEvent): boolean {
     switch (event.type) {
       case 'WORKFLOW_EXECUTION_STARTED':
         this.#start(event);
-        break;
+        return true;
       case 'WORKFLOW_EXECUTION_CANCEL_REQUESTED':
         this.#cancelRequested = true;
         this.rootScope.cancel();
-        break;
+        return true;
       default:
-        this.#operations.deliver(event);
+        return this.#operations.deliver(event);
     }
   }
 

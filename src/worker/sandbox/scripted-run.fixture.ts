@@ -131,7 +131,9 @@ export class ScriptedRun {
   }
 
   find<T extends EventTypeName>(type: T, fits: (attributes: EventAttributes[T]) => boolean = () => true) {
-    const found = this.history.find((event) => event.type === type && fits(event.attributes as EventAttributes[T]));
+    const found = this.history.find(
+      (event) => event.type === type && fits(event.attributes as EventAttributes[T]),
+    );
     if (!found) throw new Error(`no ${type} in the history`);
     return found as HistoryEvent & { attributes: EventAttributes[T] };
   }
@@ -217,7 +219,10 @@ export class ScriptedRun {
         break;
       }
       case 'startChild':
-        this.append('START_CHILD_WORKFLOW_EXECUTION_INITIATED', { ...command, catalog: command.catalog ?? 'default' });
+        this.append('START_CHILD_WORKFLOW_EXECUTION_INITIATED', {
+          ...command,
+          catalog: command.catalog ?? 'default',
+        });
         break;
       case 'signalExternal':
         this.append('SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED', command);
@@ -233,7 +238,10 @@ export class ScriptedRun {
       case 'rejectUpdate':
         break;
       case 'completeUpdate': {
-        const { id } = this.find('WORKFLOW_EXECUTION_UPDATE_ACCEPTED', (a) => a.updateId === command.updateId);
+        const { id } = this.find(
+          'WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
+          (a) => a.updateId === command.updateId,
+        );
         this.append('WORKFLOW_EXECUTION_UPDATE_COMPLETED', { ...command, acceptedEventId: id });
         break;
       }

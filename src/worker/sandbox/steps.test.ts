@@ -104,7 +104,9 @@ describe('steps', () => {
           } catch (error) {
             if (!(error instanceof StepError)) throw new Error('not a StepError');
             const { name, message, activityType, attempt, code, cause } = error;
-            if (`${name} ${message} ${activityType} ${attempt} ${code}` !== 'Declined no money test#one 3 E42') {
+            if (
+              `${name} ${message} ${activityType} ${attempt} ${code}` !== 'Declined no money test#one 3 E42'
+            ) {
               throw new Error(`${name} ${message} ${activityType} ${attempt} ${code}`);
             }
             if (!(cause instanceof Error) || cause.name !== 'RangeError') throw new Error('no cause');
@@ -166,7 +168,11 @@ describe('steps', () => {
     ['a BigInt', '{ deep: [1n] }', 'input of step "one".deep[0] is a BigInt'],
     ['NaN', '{ deep: NaN }', 'input of step "one".deep is NaN'],
     ['undefined in an array', '[undefined]', 'input of step "one"[0] is undefined in an array'],
-    ['a circle', '(() => { const a = {}; a.a = a; return a; })()', 'input of step "one".a is a circular reference'],
+    [
+      'a circle',
+      '(() => { const a = {}; a.a = a; return a; })()',
+      'input of step "one".a is a circular reference',
+    ],
   ])('refuse %s, which JSON cannot carry', (_, value, message) => {
     const run = new ScriptedRun({
       workflowType: 'test',
@@ -177,7 +183,10 @@ describe('steps', () => {
         exports.default = workflow({ name: 'test', fn: () => stepReference({ name: 'one' })(${value}) });`,
     });
     expect(run.start().turn()).toMatchObject([
-      { kind: 'failRun', failure: { type: 'PayloadError', message: expect.stringContaining(message), nonRetryable: true } },
+      {
+        kind: 'failRun',
+        failure: { type: 'PayloadError', message: expect.stringContaining(message), nonRetryable: true },
+      },
     ]);
   });
 
@@ -186,7 +195,10 @@ describe('steps', () => {
       workflow({ name: 'test', fn: async () => ({ total: { big: 10n } }) }),
     );
     expect(run.start().turn()).toMatchObject([
-      { kind: 'failRun', failure: { type: 'PayloadError', message: expect.stringContaining('result.total.big') } },
+      {
+        kind: 'failRun',
+        failure: { type: 'PayloadError', message: expect.stringContaining('result.total.big') },
+      },
     ]);
   });
 });
@@ -301,7 +313,8 @@ describe('HTTP from a workflow', () => {
     const run = new ScriptedRun(({ workflow, sendHttpRequest }) =>
       workflow({
         name: 'test',
-        fn: async () => (await sendHttpRequest({ url: 'http://localhost/x', method: 'PUT', payload: { a: 1 } })).body,
+        fn: async () =>
+          (await sendHttpRequest({ url: 'http://localhost/x', method: 'PUT', payload: { a: 1 } })).body,
       }),
     );
     expect(run.start().turn()).toMatchObject([
@@ -336,7 +349,9 @@ describe('HTTP from a workflow', () => {
       },
     ]);
     expect(run.completeStep('1', {}).turn()).toEqual([]);
-    expect(run.signal('resume', 'first').turn()).toMatchObject([{ stepName: 'sendPostRequest', activityId: '2' }]);
+    expect(run.signal('resume', 'first').turn()).toMatchObject([
+      { stepName: 'sendPostRequest', activityId: '2' },
+    ]);
     expect(run.signal('resume', 'second').completeStep('2', {}).turn()).toEqual([
       { kind: 'completeRun', result: '["first","second"]' },
     ]);

@@ -105,7 +105,9 @@ export class TurnRunner {
     } catch (error) {
       if (error instanceof AbandonedTurnError) return { kind: 'turnMissed', turnId, runId };
       const cause =
-        error instanceof NonDeterminismError ? 'NON_DETERMINISTIC_ERROR' : 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
+        error instanceof NonDeterminismError
+          ? 'NON_DETERMINISTIC_ERROR'
+          : 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
       return { kind: 'turnFailed', turnId, runId, cause, failure: failureOf(error, this.#host.stacks) };
     } finally {
       setRuntime(undefined);

@@ -71,7 +71,10 @@ describe('patched', () => {
     expect(run.fireTimer('1').turn()).toMatchObject([{ stepName: 'newLast' }]);
 
     const later = new ScriptedRun(deprecated);
-    expect(later.start().turn()).toMatchObject([{ kind: 'recordPatch', deprecated: true }, { stepName: 'new' }]);
+    expect(later.start().turn()).toMatchObject([
+      { kind: 'recordPatch', deprecated: true },
+      { stepName: 'new' },
+    ]);
     later.completeStep('1').turn();
     later.deploy(after);
     expect(later.fireTimer('1').turn()).toMatchObject([{ stepName: 'newLast' }]);
@@ -90,7 +93,9 @@ describe('patched', () => {
     expect(run.completeStep('1').attempt()).toMatchObject({
       kind: 'turnFailed',
       cause: 'NON_DETERMINISTIC_ERROR',
-      failure: { message: expect.stringMatching(/^event 5 of the history is MARKER_RECORDED of patch "change", but/) },
+      failure: {
+        message: expect.stringMatching(/^event 5 of the history is MARKER_RECORDED of patch "change", but/),
+      },
     });
   });
 });
@@ -161,9 +166,13 @@ describe('code that does not fit its history', () => {
     run.start().turn();
     run.append('CHILD_WORKFLOW_EXECUTION_COMPLETED', run.child('1'));
     run.deploy(child('b', 'one'));
-    expect(run.attempt()).toMatchObject({ failure: { message: expect.stringContaining('child workflow "b" with id "one"') } });
+    expect(run.attempt()).toMatchObject({
+      failure: { message: expect.stringContaining('child workflow "b" with id "one"') },
+    });
     run.deploy(child('a', 'two'));
-    expect(run.attempt()).toMatchObject({ failure: { message: expect.stringContaining('child workflow "a" with id "two"') } });
+    expect(run.attempt()).toMatchObject({
+      failure: { message: expect.stringContaining('child workflow "a" with id "two"') },
+    });
   });
 
   test('a run that the engine ended in place of its commands can still be queried', () => {
@@ -180,7 +189,9 @@ describe('code that does not fit its history', () => {
     run.append('WORKFLOW_TASK_SCHEDULED', { attempt: 1 });
     run.append('WORKFLOW_TASK_STARTED', { scheduledEventId: 2 });
     run.append('WORKFLOW_TASK_COMPLETED', { scheduledEventId: 2, startedEventId: 3 });
-    run.append('WORKFLOW_EXECUTION_FAILED', { failure: { kind: 'application', type: 'LimitError', message: 'limit' } });
+    run.append('WORKFLOW_EXECUTION_FAILED', {
+      failure: { kind: 'application', type: 'LimitError', message: 'limit' },
+    });
     expect(run.turnAndAnswers({ readOnly: true, queries: [{ name: 'state' }] }).answers).toMatchObject([
       { result: '"asked for too much"' },
     ]);

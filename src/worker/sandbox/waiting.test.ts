@@ -16,7 +16,9 @@ describe('sleep', () => {
     );
     expect(run.start().turn()).toEqual([{ kind: 'startTimer', timerId: '1', durationMs: 1 }]);
     expect(run.fireTimer('1').turn()).toEqual([{ kind: 'startTimer', timerId: '2', durationMs: 5_400_000 }]);
-    expect(run.fireTimer('2').turn()).toEqual([{ kind: 'startTimer', timerId: '3', durationMs: 3_155_760_000_000 }]);
+    expect(run.fireTimer('2').turn()).toEqual([
+      { kind: 'startTimer', timerId: '3', durationMs: 3_155_760_000_000 },
+    ]);
     expect(run.fireTimer('3').turn()).toEqual([{ kind: 'completeRun', result: '"up"' }]);
   });
 
@@ -76,7 +78,9 @@ describe('setTimeout and clearTimeout', () => {
       }),
     );
     run.start().turn();
-    expect(run.fireTimer('1').turn()).toMatchObject([{ kind: 'failRun', failure: { message: 'in the callback' } }]);
+    expect(run.fireTimer('1').turn()).toMatchObject([
+      { kind: 'failRun', failure: { message: 'in the callback' } },
+    ]);
   });
 });
 
@@ -127,7 +131,9 @@ describe('condition', () => {
 
   test('that holds already starts no timer', () => {
     const run = approval(', 1000');
-    expect(run.start().signal('approve', 'early').turn()).toEqual([{ kind: 'completeRun', result: '[true,"early"]' }]);
+    expect(run.start().signal('approve', 'early').turn()).toEqual([
+      { kind: 'completeRun', result: '[true,"early"]' },
+    ]);
   });
 
   test('a timeout of 0 only asks', () => {

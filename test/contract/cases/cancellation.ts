@@ -78,6 +78,13 @@ export function cancellationCases(stage: Stage): void {
       expect(stage.ledger.entries(place.key, 'started')).toHaveLength(1);
     });
 
+    test('what nobody awaits yet does not stand in the way of the end', async () => {
+      const run = await stage.start('awaitsOneOfTwo');
+      await run.until('TIMER_STARTED', 2);
+      await run.cancel();
+      expect((await run.outcome()).status).toBe('cancelled');
+    });
+
     test('a closed run cannot be cancelled (CA-09)', async () => {
       const run = await stage.start('echo', 1);
       await run.result();

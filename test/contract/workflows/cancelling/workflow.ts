@@ -45,6 +45,17 @@ export const answersCancel = workflow({
   },
 });
 
+/** Two things are under way and only one of them is awaited when both are cancelled. */
+export const awaitsOneOfTwo = workflow({
+  name: 'awaitsOneOfTwo',
+  fn: async () => {
+    const first = sleep('1 hour');
+    const second = sleep('2 hours');
+    await first;
+    await second;
+  },
+});
+
 const goOn = defineSignal('goOn');
 
 /** Swallows the cancellation: stopping is a request, not a kill. */

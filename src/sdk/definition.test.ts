@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_STEP_RETRY } from '../core/retry.js';
+import { stepDefinition, workflowDefinition } from './definition.js';
+import { DefinitionError, step, workflow, z } from './index.js';
+
+const fn = () => {};
+
+describe('a definition', () => {
+  test('is found on what workflow() and step() give', () => {
+    const order = workflow({
+      name: 'order',
+      description: 'Orders',
+      aliases: ['purchase'],
+      signals: { approve: { description: 'ok', inputSchema: z.string() } },
+      options: {
+        executionTimeout: '1 day',
+        retry: { maximumAttempts: 2 },
+        stepOptions: { startToCloseTimeout: '1m' },
+        disableTrace: true,
+      },
+      fn,
+    });
+    expect(workflowDefinition(order)).toMatchObject({
+      name: 'order',
+      description: 'Orders',
+      aliases: ['purchase'],
+      executionTimeoutMs: 86_400_000,
+      retry: { ...DEFAULT_STEP_RETRY, maximumAttempts: 2 },
+      stepDefaults: { startToCloseTimeoutMs: 60_000 },
+      disableTrace: true,
+    });
+    expect(workflowDefinition(order)?.signals).toHaveProperty('approve');
+    expect(workflowDefinition(order)?.queries).toBeUndefined();
+    expect(order.name).toBe('order');
+    const charge = step({
+      name: 'charge',
+      options: { retry: { maximumAttempts: Number.POSITIVE_INFINITY } },
+      fn,
+    });
+    expect(stepDefinition(charge)).toMatchObject({
+      name: 'charge',
+      options: { retry: { maximumAttempts: 0 } },
+    });
+    for (const other of [undefined, null, {}, fn, 'x']) {
+      expect(workflowDefinition(other)).toBeUndefined();
+      expect(stepDefinition(other)).toBeUndefined();
+    }
+    expect(workflowDefinition(charge)).toBeUndefined();
+  });
+
+  test.each<[string, () => unknown, string]>([
+    [
+      'a name with a dash',
+      () => workflow({ name: 'my-order', fn }),
+      '"my-order" is not a name for a workflow',
+    ],
+    ['no name', () => step({ fn } as never), 'undefined is not a name for a step'],
+    ['no fn', () => workflow({ name: 'a' } as never), 'workflow "a" needs fn'],
+    ['nothing', () => workflow(undefined as never), 'workflow() needs its definition'],
+    ['nothing at all', () => step(undefined as never), 'step() needs its definition'],
+    ['an alias twice', () => workflow({ name: 'a', aliases: ['b', 'b'], fn }), 'has the alias "b" twice'],
+    ['itself as an alias', () => workflow({ name: 'a', aliases: ['a'], fn }), 'has the alias "a" twice'],
+    [
+      'a bad alias',
+      () => workflow({ name: 'a', aliases: ['b c'], fn }),
+      'is not a name for a alias of workflow "a"',
+    ],
+    [
+      'a schema that is none',
+      () => step({ name: 'a', inputSchema: { type: 'object' } as never, fn }),
+      'inputSchema of step "a" is not a schema',
+    ],
+    [
+      'a bad declaration',
+      () => workflow({ name: 'a', queries: { q: null as never }, fn }),
+      'query "q" of workflow "a"',
+    ],
+    [
+      'an unknown option',
+      () => step({ name: 'a', options: { timeout: 1 } as never, fn }),
+      'step "a" has an unknown option "timeout"',
+    ],
+    [
+      'an unknown retry option',
+      () => step({ name: 'a', options: { retry: { max: 1 } as never }, fn }),
+      'unknown retry option "max"',
+    ],
+    [
+      'a timeout of 0',
+      () => step({ name: 'a', options: { startToCloseTimeout: 0 }, fn }),
+      'startToCloseTimeout of step "a" is 0',
+    ],
+    [
+      'a negative attempt',
+      () => step({ name: 'a', options: { retry: { maximumAttempts: -1 } }, fn }),
+      'retry.maximumAttempts of step "a" is -1',
+    ],
+    [
+      'a shrinking backoff',
+      () => step({ name: 'a', options: { retry: { backoffCoefficient: 0.5 } }, fn }),
+      'use a number of 1 or more',
+    ],
+    [
+      'intervals the wrong way round',
+      () => step({ name: 'a', options: { retry: { initialInterval: '2m', maximumInterval: '1m' } }, fn }),
+      'maximumInterval is shorter',
+    ],
+    [
+      'types that are no list',
+      () => step({ name: 'a', options: { retry: { nonRetryableErrorTypes: 'E' as never } }, fn }),
+      'list of error names',
+    ],
+    [
+      'an unknown cancellation type',
+      () => step({ name: 'a', options: { cancellationType: 'NOW' as never }, fn }),
+      'cancellationType of step "a" is "NOW"',
+    ],
+    [
+      'an execution timeout of 0',
+      () => workflow({ name: 'a', options: { executionTimeout: 0 }, fn }),
+      'executionTimeout of workflow "a" is 0',
+    ],
+  ])('with %s is refused', (_, define, message) => {
+    expect(define).toThrow(DefinitionError);
+    expect(define).toThrow(message);
+  });
+
+  test('with a duration that is none says which', () => {
+    expect(() => step({ name: 'a', options: { heartbeatTimeout: 'soon' }, fn })).toThrow(
+      'heartbeatTimeout of step "a" "soon" is not a duration',
+    );
+  });
+});
