@@ -54,6 +54,21 @@ export class LinkClient {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#outbox.add(message);
   }
 
+  /** Resolves once the server has seen what was sent so far, and what it had sent by then has arrived here. */
+  async roundTrip(): Promise<void> {
+    this.#outbox.flush();
+    // The first answer may overtake messages that wait in the server's outbox; the second does not.
+    for (let i = 0; i < 2; i++) {
+      const socket = this.#socket;
+      if (socket?.readyState !== WebSocket.OPEN) return;
+      await new Promise<void>((resolve) => {
+        socket.once('pong', resolve);
+        socket.once('close', resolve);
+        socket.ping();
+      });
+    }
+  }
+
   /** Sends what is waiting and ends the connection for good. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -147,8 +147,8 @@ function currentScope(what: string): CancellationScope {
 export function inCurrentScope<T>(what: string, start: (settle: Settle<T>) => Cancel): Promise<T> {
   currentRuntime(what).assertMayAct(what);
   const scope = currentScope(what);
-  if (scope.cancellation) return Promise.reject(scope.cancellation);
-  return new Promise<T>((resolve, reject) => {
+  if (scope.cancellation) return awaitedLater(Promise.reject(scope.cancellation));
+  const operation = new Promise<T>((resolve, reject) => {
     let settled = false;
     let cancel: Cancel | undefined;
     const done = () => {
@@ -167,4 +167,14 @@ export function inCurrentScope<T>(what: string, start: (settle: Settle<T>) => Ca
     });
     if (!settled) scope.addOperation(cancel);
   });
+  return awaitedLater(operation);
+}
+
+/**
+ * Two operations that are started together and awaited one after the other are ordinary code, so one that fails
+ * before its turn has come is no unhandled rejection.
+ */
+function awaitedLater<T>(operation: Promise<T>): Promise<T> {
+  operation.then(undefined, () => {});
+  return operation;
 }

@@ -32,6 +32,8 @@ export interface BundleOptions {
 export interface Bundles {
   /** By entry. */
   code: Map<string, string>;
+  /** By entry, as JSON; sources are relative to the entry's folder. */
+  sourceMaps: Map<string, string>;
   graph: ModuleGraph;
   problems: LoadProblem[];
 }
@@ -45,7 +47,9 @@ export async function bundleWorkflows(options: BundleOptions): Promise<Bundles> 
     const { outputFiles, metafile, warnings } = await build({
       absWorkingDir: directory,
       entryPoints: entries.map((path) => ({ in: path, out: path })),
-      outdir: '/',
+      // Nothing is written; it makes the source maps name their sources by the way from the entry.
+      outdir: directory,
+      allowOverwrite: true,
       bundle: true,
       write: false,
       metafile: true,
@@ -55,13 +59,24 @@ export async function bundleWorkflows(options: BundleOptions): Promise<Bundles> 
       // `import()` of a package would ask the sandbox for a module loader; as a `require` it is like any other import.
       supported: { 'dynamic-import': false },
       define: { 'process.env.NODE_ENV': '"production"' },
+      sourcemap: 'external',
+      sourcesContent: false,
       logLevel: 'silent',
       plugins: [{ name: 'perdure', setup: (plugin) => intercept(plugin, options, importers) }],
     });
-    const code = new Map(
-      outputFiles.map(({ path, text }) => [path.slice(1).replace(/\.js$/, ''), plainInterop(text)]),
-    );
-    return { code, graph: new ModuleGraph(metafile), problems: problemsOf(warnings, directory, importers) };
+    const code = new Map<string, string>();
+    const sourceMaps = new Map<string, string>();
+    for (const { path, text } of outputFiles) {
+      const [, entry, map] = /^(.*)\.js(\.map)?$/.exec(relative(directory, path))!;
+      if (map) sourceMaps.set(entry!, text);
+      else code.set(entry!, plainInterop(text));
+    }
+    return {
+      code,
+      sourceMaps,
+      graph: new ModuleGraph(metafile),
+      problems: problemsOf(warnings, directory, importers),
+    };
   } catch (error) {
     const { errors, warnings } = error as Partial<BuildFailure>;
     if (!errors || !warnings) throw error;
@@ -69,7 +84,12 @@ export async function bundleWorkflows(options: BundleOptions): Promise<Bundles> 
       ...errors.map((message) => problemOfError(message, directory, importers)),
       ...problemsOf(warnings, directory, importers),
     ];
-    return { code: new Map(), graph: new ModuleGraph({ inputs: {}, outputs: {} }), problems };
+    return {
+      code: new Map(),
+      sourceMaps: new Map(),
+      graph: new ModuleGraph({ inputs: {}, outputs: {} }),
+      problems,
+    };
   }
 }
 

@@ -16,6 +16,7 @@ import { HostModules } from './host-modules.js';
 import { Library } from './library.js';
 import { distinctProblems, LoadError, type LoadProblem } from './load-error.js';
 import { clashes, type FoundStep, type FoundWorkflow, register, stepsByName } from './registration.js';
+import { SourceLines } from './source-lines.js';
 import { isStateless } from './stateless.js';
 import { StepTable } from './step-table.js';
 
@@ -24,6 +25,7 @@ export interface LoadedWorkflows {
   bundles: WorkflowBundle[];
   library: LibraryBundle | undefined;
   steps: StepTable;
+  sourceLines: SourceLines;
   /** The same for the same workflow code. */
   codeId: string;
 }
@@ -110,7 +112,7 @@ class Loading {
 
   async #assemble(
     found: FoundWorkflow[],
-    { code, graph }: Bundles,
+    { code, graph, sourceMaps }: Bundles,
     library: LibraryBundle | undefined,
   ): Promise<LoadedWorkflows> {
     const steps = new StepTable();
@@ -142,7 +144,8 @@ class Loading {
         stateless: stateless.get(file)!,
       });
     }
-    return { registered, bundles, library, steps, codeId: codeIdOf(bundles, library) };
+    const sourceLines = new SourceLines(sourceMaps);
+    return { registered, bundles, library, steps, sourceLines, codeId: codeIdOf(bundles, library) };
   }
 
   /** The steps that steps modules export, and those that the other files define for themselves. */

@@ -171,6 +171,13 @@ describe('a step', () => {
     expect(failure.nonRetryable).toBeUndefined();
   });
 
+  test('has a stack trace without the frames of this package', async () => {
+    const { answer } = runnerOf({ inputSchema: z.string(), fn: () => 1 } as never);
+    const { stackTrace } = failureOf(await answer());
+    expect(stackTrace).toContain('ValidationError: input of step');
+    expect(stackTrace).not.toContain('src/sdk');
+  });
+
   test('keeps failures small', async () => {
     const { answer } = runnerOf({
       fn: () => {
@@ -196,10 +203,7 @@ describe('stepContext()', () => {
     runner.run({ ...TASK, lastHeartbeat: '{"at":7}' });
     runner.run({ ...TASK, runId: 'other', workflowId: 'order-2', attempt: 1 });
     await runner.idle();
-    expect(seen.sort()).toEqual([
-      'order-1 run charge 2 key {"at":7}',
-      'order-2 other charge 1 key undefined',
-    ]);
+    expect(seen.sort()).toEqual(['order-1 run charge 2 key {"at":7}', 'order-2 other charge 1 key ']);
   });
 
   test('logs with the names of the step', async () => {

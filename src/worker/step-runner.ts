@@ -6,6 +6,7 @@
  * 3. A step that ignores its AbortSignal runs on, and whatever it then says is dropped.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { fileURLToPath } from 'node:url';
 import { type Failure, toFailure } from '../core/failure.js';
 import { decodePayload, encodePayload } from '../core/json.js';
 import type { Log } from '../core/log.js';
@@ -52,7 +53,14 @@ export class StepRunner {
   run(task: StepTask): void {
     const definition = this.options.find(task.workflowType, task.stepName);
     if (!definition) {
-      this.#answer(task, { kind: 'stepFailed', failure: notRegistered(task) });
+      const { runId, scheduledEventId, attempt } = task;
+      this.options.send({
+        kind: 'stepFailed',
+        failure: notRegistered(task),
+        runId,
+        scheduledEventId,
+        attempt,
+      });
       return;
     }
     const step = new RunningStep(task, this.options);
@@ -71,7 +79,7 @@ export class StepRunner {
       .then((answer) => {
         this.#unwatch(step);
         if (this.#running.get(key) === step) this.#running.delete(key);
-        if (step.isAwaited) this.#answer(task, answer);
+        if (step.isAwaited) this.options.send(answer);
         step.ended();
         if (this.#running.size === 0) for (const idle of this.#whenIdle.splice(0)) idle();
       });
@@ -121,8 +129,9 @@ export class StepRunner {
     step.ticket = undefined;
   }
 
-  async #execute(step: RunningStep, definition: StepDefinition): Promise<Answer> {
+  async #execute(step: RunningStep, definition: StepDefinition): Promise<FromWorker> {
     const { task } = step;
+    const { runId, scheduledEventId, attempt } = task;
     try {
       const output = await executeStep(definition, decodePayload(task.input[0]));
       const result = encodePayload(output, `the result of step "${task.stepName}"`);
@@ -133,13 +142,14 @@ export class StepRunner {
           this.options.payloadBytes,
         );
       }
-      return result === undefined ? { kind: 'stepCompleted' } : { kind: 'stepCompleted', result };
+      return { kind: 'stepCompleted', result, runId, scheduledEventId, attempt };
     } catch (error) {
-      if (step.isCancelled && (error === step.abortReason || isAbort(error)))
-        return { kind: 'stepCancelled' };
+      if (step.isCancelled && (error === step.abortReason || isAbort(error))) {
+        return { kind: 'stepCancelled', runId, scheduledEventId, attempt };
+      }
       // The next attempt starts from the latest details, so they must not be lost to the throttle.
       step.flushHeartbeat();
-      return { kind: 'stepFailed', failure: this.#failureOf(error, task) };
+      return { kind: 'stepFailed', failure: this.#failureOf(error, task), runId, scheduledEventId, attempt };
     }
   }
 
@@ -150,16 +160,7 @@ export class StepRunner {
     bound(failure, this.options.payloadBytes);
     return failure;
   }
-
-  #answer({ runId, scheduledEventId, attempt }: StepAttempt, answer: Answer): void {
-    this.options.send({ ...answer, runId, scheduledEventId, attempt });
-  }
 }
-
-type Answer =
-  | { kind: 'stepCompleted'; result?: string }
-  | { kind: 'stepFailed'; failure: Failure }
-  | { kind: 'stepCancelled' };
 
 const keyOf = ({ runId, scheduledEventId }: StepAttempt): string => `${runId}/${scheduledEventId}`;
 
@@ -179,10 +180,17 @@ function describe(error: unknown): Failure {
   }
 }
 
+/** Frames of this package say nothing to the author of a step. */
+const OWN_FRAME = new RegExp(
+  `\\n[^\\n]*${fileURLToPath(new URL('../..', import.meta.url)).replace(/[^\w]/g, '\\$&')}(src|dist)/[^\\n]*`,
+  'g',
+);
+
 function bound(failure: Failure, payloadBytes: number): void {
   for (let at: Failure | undefined = failure; at; at = at.cause) {
     at.message = cut(at.message, MAX_MESSAGE_LENGTH);
-    if (at.stackTrace !== undefined) at.stackTrace = cut(at.stackTrace, MAX_STACK_LENGTH);
+    if (at.stackTrace !== undefined)
+      at.stackTrace = cut(at.stackTrace.replace(OWN_FRAME, ''), MAX_STACK_LENGTH);
     if (at.properties && isLargerThan(JSON.stringify(at.properties), payloadBytes / 10)) delete at.properties;
   }
 }

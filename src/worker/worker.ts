@@ -87,6 +87,8 @@ export class Worker {
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     this.#link.send({ kind: 'draining' });
+    // Tasks that were on their way are still this worker's to do.
+    await within(ABORT_MS, this.#link.roundTrip());
     const ended = this.#steps.idle();
     await within(graceMs, ended);
     this.#steps.stopAll('the worker is shutting down', true);
@@ -150,7 +152,9 @@ export class Worker {
     this.#cached.add(runId);
     this.#watchdog.beginTurn(`${task.workflowType} ${task.workflowId} (run ${runId})`);
     try {
-      return this.#sandbox.runTurn(task);
+      const answer = this.#sandbox.runTurn(task);
+      this.#restoreSourceLines(answer);
+      return answer;
     } catch (error) {
       this.#sandbox.forget(runId);
       const cause = 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
@@ -158,6 +162,17 @@ export class Worker {
     } finally {
       this.#watchdog.endTurn();
     }
+  }
+
+  /** Stack traces that people will read speak of their own files. */
+  #restoreSourceLines(answer: FromWorker): void {
+    const { sourceLines } = this.loaded;
+    if (answer.kind === 'turnFailed') sourceLines.restore(answer.failure);
+    if (answer.kind !== 'turnCompleted') return;
+    for (const command of answer.commands) {
+      if ('failure' in command && command.failure) sourceLines.restore(command.failure);
+    }
+    for (const query of answer.answers) if (query.kind === 'failed') sourceLines.restore(query.failure);
   }
 
   #forgetAll(): void {

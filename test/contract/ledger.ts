@@ -22,8 +22,6 @@ export interface LedgerEntry {
   value?: unknown;
 }
 
-const WAIT_MS = 20_000;
-
 export class Ledger {
   readonly #entries: LedgerEntry[] = [];
   readonly #open = new Set<string>();
@@ -31,8 +29,10 @@ export class Ledger {
   readonly #watchers = new Set<() => void>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
-  static async start(): Promise<Ledger> {
-    const ledger = new Ledger();
+  private constructor(private readonly waitMs: number) {}
+
+  static async start(waitMs = 20_000): Promise<Ledger> {
+    const ledger = new Ledger(waitMs);
     ledger.#server.listen(0, '127.0.0.1');
     await once(ledger.#server, 'listening');
     return ledger;
@@ -48,13 +48,13 @@ export class Ledger {
 
   /** Resolves once `key` has at least `count` entries that say `what`. */
   async until(key: string, what: string, count = 1): Promise<LedgerEntry[]> {
-    const deadline = Date.now() + WAIT_MS;
+    const deadline = Date.now() + this.waitMs;
     for (;;) {
       const found = this.entries(key, what);
       if (found.length >= count) return found;
       const left = deadline - Date.now();
       if (left <= 0)
-        throw new Error(`${key}: ${found.length} of ${count} "${what}" entries within ${WAIT_MS} ms`);
+        throw new Error(`${key}: ${found.length} of ${count} "${what}" entries within ${this.waitMs} ms`);
       await new Promise<void>((resolve) => {
         const wake = () => {
           clearTimeout(timer);

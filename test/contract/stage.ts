@@ -10,7 +10,7 @@ import type { Ledger } from './ledger.js';
 import type { System } from './system.js';
 
 /** Long enough for a busy machine; a case that meets it has failed. */
-const WAIT_MS = 20_000;
+export const WAIT_MS = 20_000;
 
 /** Turns are the engine's own business: where a turn begins and ends differs between engines and runs. */
 const TURN_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
@@ -28,6 +28,9 @@ export interface StartOptions {
 export class Stage {
   #system: System | undefined;
   #ledger: Ledger | undefined;
+
+  /** `waitMs` is how long anything is waited for. */
+  constructor(readonly waitMs = WAIT_MS) {}
 
   fill(system: System, ledger: Ledger): void {
     this.#system = system;
@@ -93,12 +96,12 @@ export class Run {
 
   /** Of this very run. */
   async outcome(): Promise<RunOutcome> {
-    return expectOutcome(await this.stage.engine.outcome(this.pinned, { waitMs: WAIT_MS }), this);
+    return expectOutcome(await this.stage.engine.outcome(this.pinned, { waitMs: this.stage.waitMs }), this);
   }
 
   /** Of the last run of the chain. */
   async finalOutcome(): Promise<RunOutcome> {
-    return expectOutcome(await this.stage.engine.outcome(this.latest, { waitMs: WAIT_MS }), this);
+    return expectOutcome(await this.stage.engine.outcome(this.latest, { waitMs: this.stage.waitMs }), this);
   }
 
   /** What the chain returned; anything but completion is an error that says why. */
@@ -142,7 +145,7 @@ export class Run {
     count = 1,
     what = 'such',
   ): Promise<HistoryEvent> {
-    const deadline = Date.now() + WAIT_MS;
+    const deadline = Date.now() + this.stage.waitMs;
     const seen: string[] = [];
     let afterEventId = 0;
     let left = count;
@@ -202,7 +205,7 @@ export function payloads(value: unknown): string[] {
 }
 
 function expectOutcome(outcome: RunOutcome | undefined, run: Run): RunOutcome {
-  if (!outcome) throw new Error(`${run.workflowId} is still open after ${WAIT_MS} ms`);
+  if (!outcome) throw new Error(`${run.workflowId} is still open after ${run.stage.waitMs} ms`);
   return outcome;
 }
 

@@ -26,10 +26,13 @@ import { timerCases } from './cases/timers.js';
 import { updateCases } from './cases/updates.js';
 import { workersAwayCases } from './cases/workers-away.js';
 import { Ledger } from './ledger.js';
-import { deployment, Stage } from './stage.js';
+import { deployment, Stage, WAIT_MS } from './stage.js';
 import type { StartSystem, System, SystemOptions } from './system.js';
 
 type Cases = (stage: Stage) => void;
+
+/** For cases in which several workers are lost and replaced before a run can go on. */
+const PATIENT_MS = 60_000;
 
 const SIDE_BY_SIDE: Cases[] = [
   startCases,
@@ -50,12 +53,12 @@ const SIDE_BY_SIDE: Cases[] = [
 
 export function contract(startSystem: StartSystem, cacheSize: number): void {
   /** A system for the cases inside; it ends with them, and leaves no worker behind. */
-  function onSystem(options: Partial<SystemOptions>, cases: Cases[]): void {
-    const stage = new Stage();
+  function onSystem(options: Partial<SystemOptions>, cases: Cases[], waitMs = WAIT_MS): void {
+    const stage = new Stage(waitMs);
     let system: System | undefined;
     let ledger: Ledger | undefined;
     beforeAll(async () => {
-      ledger = await Ledger.start();
+      ledger = await Ledger.start(waitMs);
       system = await startSystem({ directory: deployment('main'), cacheSize, ...options });
       stage.fill(system, ledger);
     }, 60_000);
@@ -91,7 +94,11 @@ export function contract(startSystem: StartSystem, cacheSize: number): void {
   });
 
   describe('on a system with hostile code', () => {
-    onSystem({ directory: deployment('hostile'), turnTimeoutMs: 1_000, maxHeapMb: 128 }, [isolationCases]);
+    onSystem(
+      { directory: deployment('hostile'), turnTimeoutMs: 1_000, maxHeapMb: 128 },
+      [isolationCases],
+      PATIENT_MS,
+    );
   });
 
   describe('on a system with the older form of results', () => {

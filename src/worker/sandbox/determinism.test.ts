@@ -170,36 +170,62 @@ describe('what could differ on replay refuses to be used', () => {
 });
 
 describe('a rejection that nobody handles', () => {
-  const failed = (message: string) => ({
-    kind: 'turnFailed',
-    cause: 'WORKFLOW_WORKER_UNHANDLED_FAILURE',
-    failure: { type: 'UnhandledRejectionError', message: expect.stringContaining(message) },
-  });
-
   test.each([
-    ['Promise.reject(new Error("lost")); await sleep(1);', 'Error: lost'],
-    ['void (async () => { await null; throw new TypeError("deep"); })(); return 1;', 'TypeError: deep'],
+    ['Promise.reject(new Error("lost")); await sleep(1);', 'Error', 'lost'],
+    [
+      'void (async () => { await null; throw new TypeError("deep"); })(); await sleep(1);',
+      'TypeError',
+      'deep',
+    ],
     [
       'void (async () => { await null; await 1; throw new TypeError("deep"); })(); await sleep(1);',
-      'TypeError: deep',
+      'TypeError',
+      'deep',
     ],
-    ['Promise.resolve().then(() => { throw "a text"; }); await sleep(1);', 'a text'],
-  ])('%s fails the turn', (body, message) => {
-    expect(new ScriptedRun(code(body)).start().attempt()).toMatchObject(failed(message));
+    ['Promise.resolve().then(() => { throw "a text"; }); await sleep(1);', 'Error', 'a text'],
+  ])('%s fails the run', (body, type, message) => {
+    const commands = new ScriptedRun(code(body)).start().turn();
+    expect(commands.at(-1)).toMatchObject({ kind: 'failRun', failure: { type, message } });
   });
 
-  test('in a later turn fails that one', () => {
+  test('in a later turn fails the run then', () => {
     const run = new ScriptedRun(({ workflow, sleep }, step) =>
       workflow({
         name: 'test',
         fn: async () => {
-          void step('forgotten')();
+          void (async () => {
+            await step('forgotten')();
+          })();
           await sleep('1 day');
         },
       }),
     );
     run.start().turn();
-    expect(run.failStep('1', { message: 'broke' }).attempt()).toMatchObject(failed('Error: broke'));
+    expect(run.failStep('1', { message: 'broke' }).turn().at(-1)).toMatchObject({
+      kind: 'failRun',
+      failure: { message: 'broke', activityType: 'test#forgotten' },
+    });
+  });
+
+  test('is none of a step that is awaited later', () => {
+    const run = new ScriptedRun(({ workflow, sleep }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const early = step('early')();
+          await sleep('1 day');
+          return await early.catch((error: Error) => error.message);
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.failStep('1', { message: 'broke' }).turn()).toEqual([]);
+    expect(run.fireTimer('1').turn()).toMatchObject([{ kind: 'completeRun', result: '"broke"' }]);
+  });
+
+  test('does not stand in the way of a run that ends in the same turn', () => {
+    const body = 'void (async () => { throw new Error("late"); })(); return 1;';
+    expect(new ScriptedRun(code(body)).start().turn()).toMatchObject([{ kind: 'completeRun', result: '1' }]);
   });
 
   test.each([

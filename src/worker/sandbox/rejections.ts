@@ -1,5 +1,5 @@
 /**
- * Finds promises of a run that were rejected and that nobody handles, such as a step that was called without `await`.
+ * Finds promises of a run that were rejected and that nobody handles, such as an async function called without `await`.
  *
  * The process around the sandbox learns of them too late (its turn is answered by then) and cannot tell whose they
  * are. So while a turn runs, V8's promise hooks say which promises settle and which have somebody who listens. At the
@@ -8,19 +8,6 @@
 
 const HANDLED = Symbol('handled');
 type Tracked = Promise<unknown> & { [HANDLED]?: boolean };
-
-export class UnhandledRejectionError extends Error {
-  override readonly name = 'UnhandledRejectionError';
-  constructor(reason: unknown) {
-    const what = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason);
-    super(
-      `a promise was rejected and nobody handles it, such as a step that is called without await: ${what}`,
-      {
-        cause: reason,
-      },
-    );
-  }
-}
 
 export class RejectionTracker {
   #settled: Tracked[] = [];
@@ -65,8 +52,8 @@ export class RejectionTracker {
     this.#drain();
   };
 
-  /** Ends a turn. @throws UnhandledRejectionError when a promise was rejected in it and nobody handles that */
-  endTurn(): void {
+  /** Ends a turn: what the promises that were rejected in it, and that nobody handles, were rejected with. */
+  endTurn(): unknown[] {
     const unheard = this.#settled.filter((promise) => !promise[HANDLED]);
     this.#settled = [];
     if (unheard.length > 0) {
@@ -76,10 +63,10 @@ export class RejectionTracker {
       this.drain();
       this.#settled = [];
     }
-    if (this.#rejected.length === 0) return;
-    const unhandled = this.#rejected.find(({ promise }) => !promise[HANDLED]);
+    if (this.#rejected.length === 0) return this.#rejected;
+    const unhandled = this.#rejected.filter(({ promise }) => !promise[HANDLED]);
     this.#rejected = [];
-    if (unhandled) throw new UnhandledRejectionError(unhandled.reason);
+    return unhandled.map(({ reason }) => reason);
   }
 
   /** Drops what a turn left behind that did not come to its end. */

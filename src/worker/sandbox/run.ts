@@ -39,8 +39,8 @@ import { randomSequence } from './random.js';
 export interface RunHost {
   /** Runs everything that is ready to run: all promise jobs, until none is left. */
   drain(): void;
-  /** @throws UnhandledRejectionError */
-  endTurn(): void;
+  /** What promises were rejected with in this turn that nobody handles. */
+  endTurn(): unknown[];
   readonly scopes: ScopeStorage;
   readonly stacks: StackReader;
   log(level: LogLevel, fields: object, message: string): void;
@@ -82,7 +82,9 @@ export class Run implements WorkflowRuntime, Recorded {
   readonly #patches = new Map<string, boolean>();
   #definition: WorkflowDefinition | undefined;
   #conditions: Condition[] = [];
-  #random: () => number = randomSequence('');
+  #seed = '';
+  /** Made of the seed when it is first needed: most workflows never do. */
+  #random: (() => number) | undefined;
   #turn: TurnInput = NO_TURN;
   #startedAt = 0;
   #attempt = 1;
@@ -107,26 +109,38 @@ export class Run implements WorkflowRuntime, Recorded {
   activate(turn: TurnInput): Command[] {
     this.#turn = turn;
     this.commands.begin();
-    if (turn.reseed !== undefined) this.#random = randomSequence(turn.reseed);
+    if (turn.reseed !== undefined) this.#reseed(turn.reseed);
     for (const patchId of turn.patches) if (!this.#patches.has(patchId)) this.#patches.set(patchId, false);
     for (const event of turn.incoming) this.#operations.foresee(event);
-    for (const event of turn.incoming) {
-      if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED' || this.closed) continue;
-      this.#handlers.signal(event.attributes.signalName, event.attributes.input);
-      this.#runToRest();
-    }
-    for (const update of turn.updates) {
-      if (this.closed) break;
-      this.#handlers.update({ ...update, accepted: turn.replaying });
-      this.#runToRest();
-    }
+    this.#deliverMessages(turn);
     for (const event of turn.incoming) {
       if (this.closed) break;
       if (this.#deliver(event)) this.#runToRest();
     }
     if (!this.closed) this.#handlers.refuseWaitingUpdates();
-    this.#host.endTurn();
+    this.#failForLooseErrors();
     return this.commands.end();
+  }
+
+  /** All messages of a turn reach their handlers before the code goes on: none is lost if it then ends the run. */
+  #deliverMessages({ incoming, updates, replaying }: TurnInput): void {
+    let any = false;
+    for (const event of incoming) {
+      if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED') continue;
+      this.#handlers.signal(event.attributes.signalName, event.attributes.input);
+      any = true;
+    }
+    for (const update of updates) {
+      this.#handlers.update({ ...update, accepted: replaying });
+      any = true;
+    }
+    if (any) this.#runToRest();
+  }
+
+  /** An error that nobody handles has escaped user code, except that work which was cancelled may be left alone. */
+  #failForLooseErrors(): void {
+    const loose = this.#host.endTurn().find((reason) => !isCancellation(reason));
+    if (loose !== undefined && !this.closed) this.fail(loose);
   }
 
   query(request: QueryRequest): QueryAnswer {
@@ -168,7 +182,7 @@ export class Run implements WorkflowRuntime, Recorded {
     this.#attempt = attributes.attempt;
     const { parent } = attributes;
     if (parent) this.#parent = Object.freeze({ workflowId: parent.workflowId, runId: parent.runId });
-    if (this.#turn.reseed === undefined) this.#random = randomSequence(attributes.originalExecutionRunId);
+    if (this.#turn.reseed === undefined) this.#reseed(attributes.originalExecutionRunId);
     const definition = this.readOnly("the top level of a workflow's file: call it inside fn", this.#load);
     this.#definition = definition;
     const call = (input: unknown) => {
@@ -301,7 +315,13 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   random(): number {
+    this.#random ??= randomSequence(this.#seed);
     return this.#random();
+  }
+
+  #reseed(seed: string): void {
+    this.#seed = seed;
+    this.#random = undefined;
   }
 
   scheduleStep(request: StepRequest, settle: Settle<unknown>): Cancel {
@@ -367,7 +387,7 @@ export class Run implements WorkflowRuntime, Recorded {
 
   #randomSuffix(): string {
     let suffix = '';
-    for (let i = 0; i < 12; i++) suffix += ALPHABET[Math.floor(this.#random() * ALPHABET.length)];
+    for (let i = 0; i < 12; i++) suffix += ALPHABET[Math.floor(this.random() * ALPHABET.length)];
     return suffix;
   }
 }

@@ -62,9 +62,9 @@ export function durabilityCases(stage: Stage): void {
       await stage.system.restartEngine();
       await run.result();
       const attempts = stage.ledger.entries(place.key).map((entry) => entry.attempt);
-      expect(attempts.slice(0, 2)).toEqual([1, 2]);
-      expect(attempts.at(-1)).toBe(3);
-      expect(attempts.length).toBeLessThanOrEqual(4);
+      // Three failures are what the policy allows; an attempt that the restart cut off is not one of them.
+      expect(attempts).toEqual([1, 2, 3, 4].slice(0, attempts.length));
+      expect([3, 4]).toContain(attempts.length);
     });
 
     test('the catalog is remembered before any worker is back', async () => {

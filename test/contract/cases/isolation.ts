@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest';
-import type { Run, Stage } from '../stage.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { deployment, type Run, type Stage } from '../stage.js';
+
+/** A case waits for several workers to be lost and replaced. */
+const TIMES = { timeout: 150_000 };
 
 /** What user code does to its worker stays with that worker; runs go on, and other runs are not concerned. */
 export function isolationCases(stage: Stage): void {
@@ -17,7 +20,16 @@ export function isolationCases(stage: Stage): void {
     expect((await run.eventTypes()).filter((type) => type === 'ACTIVITY_TASK_COMPLETED')).toHaveLength(1);
   }
 
-  describe('steps that misbehave', () => {
+  // Workers that keep dying are replaced ever more slowly; each case begins with that forgotten.
+  beforeEach(() => stage.system.redeploy(deployment('hostile')));
+
+  /** What a case leaves running must not disturb the next. */
+  afterEach(async () => {
+    const { runs } = await stage.engine.list({ status: 'running' }, { limit: 100 });
+    for (const { workflowId } of runs) await stage.engine.terminate({ workflowId }, 'the case is over');
+  });
+
+  describe('steps that misbehave', TIMES, () => {
     test.each(['exit', 'exitCleanly', 'sigkill', 'memory'])(
       '%s ends the worker, not the run (F21, F23)',
       async (kind) => {
@@ -51,7 +63,7 @@ export function isolationCases(stage: Stage): void {
     });
   });
 
-  describe('turns that misbehave (WT-12)', () => {
+  describe('turns that misbehave (WT-12)', TIMES, () => {
     test('a turn that never ends is given up, while other runs go on', async () => {
       const endless = await stage.start('endlessTurn');
       await endless.until('WORKFLOW_TASK_COMPLETED');
@@ -76,7 +88,7 @@ export function isolationCases(stage: Stage): void {
     });
   });
 
-  describe('a worker that is killed', () => {
+  describe('a worker that is killed', TIMES, () => {
     test('in the middle of a step: the step is tried again, completed ones are not (AC-23, AC-24, WT-22)', async () => {
       const place = stage.place();
       const run = await stage.start('updatedByStep', place);
