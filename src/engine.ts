@@ -20,6 +20,8 @@ export interface StartRequest {
   input: Payload[];
   /** Generated when absent. */
   workflowId?: string;
+  /** The caller goes on to wait for the outcome: the start is on disk before anything of the run is seen, not before this resolves. */
+  isAwaited?: boolean;
   idempotency?: { key: string /** Of the body the key stands for. */; fingerprint: string };
 }
 
@@ -103,7 +105,7 @@ export interface Engine {
   ready(): Promise<void>;
 
   /**
-   * The run's first event is on disk when this resolves. A repeat with the same idempotency key and fingerprint
+   * The run's first event is on disk when this resolves (unless the start is awaited). A repeat with the same idempotency key and fingerprint
    * answers with the run it made, in whatever state that is.
    * @throws WorkflowAlreadyExistsError the id belongs to a run that is open or still retained
    * @throws IdempotencyConflictError the key stands for another body

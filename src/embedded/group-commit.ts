@@ -3,12 +3,18 @@
  *
  * 1. Nothing leaves the engine before the commit that holds it has returned: what must be told to somebody is an
  *    `afterCommit` and runs only then.
- * 2. A commit that fails has an unknown outcome (its data may be on disk or not), so nothing is acknowledged after it:
+ * 2. A commit that somebody waits for is made as soon as the input at hand has been handled. What nobody waits for (a
+ *    step's result, whose turn is on its way to a worker) goes with the next one, which comes a moment later at most:
+ *    so a result and what the workflow does with it share one commit.
+ * 3. A commit that fails has an unknown outcome (its data may be on disk or not), so nothing is acknowledged after it:
  *    the engine stops, and what is true is read from the file at the next start.
  */
 import type Database from 'better-sqlite3';
 import type { ActiveRun } from './active-run.js';
 import type { Tables } from './tables.js';
+
+/** How long a change may wait that nobody waits for: several times what a worker needs for a turn. */
+const UNHURRIED_MS = 5;
 
 export class GroupCommit {
   readonly #transaction: () => void;
@@ -16,6 +22,7 @@ export class GroupCommit {
   #writes: (() => void)[] = [];
   #after: (() => void)[] = [];
   #isScheduled = false;
+  #unhurried: NodeJS.Timeout | undefined;
   #failure: Error | undefined;
   /** Of the batch that is being gathered; made when somebody waits for it. */
   #batch: { promise: Promise<void>; resolve(): void; reject(error: Error): void } | undefined;
@@ -36,6 +43,11 @@ export class GroupCommit {
   /** The run has something to save. */
   changed(run: ActiveRun): void {
     this.#changed.add(run);
+    if (!this.#isScheduled) this.#unhurried ??= setTimeout(() => this.flush(), UNHURRIED_MS);
+  }
+
+  /** Somebody waits for what was decided so far. */
+  hurry(): void {
     this.#schedule();
   }
 
@@ -79,6 +91,8 @@ export class GroupCommit {
 
   flush(): void {
     this.#isScheduled = false;
+    clearTimeout(this.#unhurried);
+    this.#unhurried = undefined;
     const batch = this.#batch;
     this.#batch = undefined;
     if (this.#failure) {

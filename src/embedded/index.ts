@@ -247,6 +247,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
       this.#machine.commit.write(() => this.#machine.tables.saveIdempotency(key, fingerprint, run.key));
       this.#machine.commit.afterCommit(() => this.#keysUnderWay.delete(key));
     }
+    if (request.isAwaited) return ref;
     return this.#durable(ref);
   }
 

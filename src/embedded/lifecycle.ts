@@ -197,6 +197,7 @@ export class Lifecycle {
     const event = run.closeEvent!;
     this.machine.steps.stopAll(run);
     this.machine.commit.changed(run);
+    this.machine.commit.hurry();
     this.machine.dispatcher.forget(run.state.runId, true);
     const successor = this.#startSuccessor(run, event);
     this.#releaseUpdates(run, successor);

@@ -46,7 +46,7 @@ describe('kill -9', () => {
         55,
       ]),
       ['parallelSteps', { ...place, count: 10 }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
-      ['callFlaky', { ...place, step: 'flaky', failures: 2 }, { value: 3 }],
+      ['callFlaky', { ...place, step: 'flaky', failures: 2 }, { value: expect.any(Number) }],
       ['descends', 4, 4],
       ['countsDown', { left: 20 }, expect.objectContaining({ runs: 1 })],
       ['timerOrder', undefined, [10, 60, 120]],

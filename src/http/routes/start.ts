@@ -24,7 +24,7 @@ export function startRoutes(app: FastifyInstance, context: RouteContext): void {
     const waitMs = body.timeout ?? DEFAULT_RUN_TIMEOUT_MS;
     context.waits.enter();
     try {
-      const run = await start(context, body, request, reply);
+      const run = await start(context, body, request, reply, true);
       const outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
         context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
       );
@@ -41,6 +41,7 @@ async function start(
   body: z.output<typeof StartBody>,
   request: FastifyRequest,
   reply: FastifyReply,
+  isAwaited = false,
 ): Promise<RunRef> {
   if (typeof body.taskQueue === 'string') markDeprecated(reply);
   const key = request.headers['idempotency-key'];
@@ -48,7 +49,7 @@ async function start(
 
   const catalog = body.catalog ?? body.taskQueue ?? defaultCatalog;
   const workflowType = await targets.resolve(catalog, body.workflowName, body.input);
-  const start: StartRequest = { workflowType, catalog, input: [JSON.stringify(body.input)] };
+  const start: StartRequest = { workflowType, catalog, input: [JSON.stringify(body.input)], isAwaited };
   if (typeof body.workflowId === 'string') start.workflowId = body.workflowId;
   if (typeof key === 'string') start.idempotency = { key, fingerprint: fingerprint(body, catalog) };
   return engine.start(start);

@@ -143,9 +143,16 @@ describe('what could differ on replay refuses to be used', () => {
   test('plain functions that are missing in bare JavaScript are there', () => {
     const run = new ScriptedRun(
       code(`await new Promise(queueMicrotask);
-        return [new URL('http://a/b?c=1').pathname, structuredClone({ a: [1] }), atob(btoa('x')), new TextDecoder().decode(new TextEncoder().encode('é'))];`),
+        const circle = { list: [1], map: new Map([['k', new Set([2])]]), at: new Date(5), bytes: new Uint8Array([7]) };
+        circle.self = circle;
+        const copy = structuredClone(circle);
+        const copied = [copy !== circle && copy.self === copy, copy.list, [...copy.map.get('k')], copy.at.getTime(), copy.bytes[0]];
+        const encoded = new TextEncoder().encode('é');
+        return [new URL('http://a/b?c=1').pathname, copied, atob(btoa('x')), encoded instanceof Uint8Array, new TextDecoder().decode(encoded)];`),
     );
-    expect(run.start().turn()).toEqual([{ kind: 'completeRun', result: '["/b",{"a":[1]},"x","é"]' }]);
+    expect(run.start().turn()).toEqual([
+      { kind: 'completeRun', result: '["/b",[true,[1],[2],5,7],"x",true,"é"]' },
+    ]);
   });
 
   test('console and log write once, not again on replay', () => {

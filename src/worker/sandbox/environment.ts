@@ -11,19 +11,17 @@
 import { DeterminismError } from '../../sdk/errors.js';
 import { log, uuidFrom } from '../../sdk/info.js';
 import { currentRuntime, hasRuntime } from '../../sdk/runtime.js';
-import { CancellationScope } from '../../sdk/scope.js';
-import { sleep } from '../../sdk/waiting.js';
+import { borrowedGlobals, type HostGlobals } from './borrowed.js';
 import { randomSequence } from './random.js';
 import { REFUSED_FUNCTIONS, refusal } from './refusals.js';
 import type { Run } from './run.js';
-
-/** Pure functions and classes of the host that plain JavaScript lacks. */
-export type BorrowedGlobals = Record<string, unknown>;
+import { timerGlobals } from './timers.js';
 
 const hidden = { writable: true, configurable: true, enumerable: false };
 
-export function installGlobals(borrowed: BorrowedGlobals): void {
-  for (const [name, value] of Object.entries(borrowed)) define(name, value);
+export function installGlobals(host: HostGlobals): void {
+  const shared = { ...borrowedGlobals(host), ...timerGlobals(failRun) };
+  for (const [name, value] of Object.entries(shared)) define(name, value);
   for (const [name, remedy] of Object.entries(REFUSED_FUNCTIONS)) define(name, refusing(name, remedy));
   define('Date', deterministicDate());
   // A library that asks while it is loaded gets the same answer in every worker.
@@ -33,7 +31,6 @@ export function installGlobals(borrowed: BorrowedGlobals): void {
   define('crypto', deterministicCrypto(random));
   define('console', workflowConsole());
   define('queueMicrotask', (fn: () => void) => void Promise.resolve().then(fn).catch(failRun));
-  installTimers();
   Object.defineProperty(Atomics, 'wait', {
     value: refusing('Atomics.wait', 'use condition() or sleep()'),
     ...hidden,
@@ -116,33 +113,6 @@ function failRun(error: unknown): void {
   (currentRuntime('a callback') as Run).fail(error);
 }
 
-function installTimers(): void {
-  let lastId = 0;
-  const scopes = new Map<number, CancellationScope>();
-  define(
-    'setTimeout',
-    (callback: (...args: unknown[]) => void, delayMs?: unknown, ...args: unknown[]): number => {
-      currentRuntime('setTimeout()');
-      const id = ++lastId;
-      const scope = new CancellationScope({ cancellable: true });
-      scopes.set(id, scope);
-      const ms = Number(delayMs);
-      scope
-        .run(() => sleep(ms > 0 ? ms : 1))
-        .then(
-          () => {
-            scopes.delete(id);
-            callback(...args);
-          },
-          () => scopes.delete(id),
-        )
-        .catch(failRun);
-      return id;
-    },
-  );
-  define('clearTimeout', (id: number) => scopes.get(id)?.cancel());
-}
-
 /** Freezes what all runs share. Everything that is shared must be loaded by then. */
 export function harden(): void {
   for (const name of BUILT_INS) {
@@ -167,7 +137,7 @@ export function harden(): void {
 
 /** What libraries put on the global object is theirs: they may go on changing it. */
 const BUILT_INS =
-  'Object Function Array Number Boolean String Symbol Date Promise RegExp Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError JSON Math Intl ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array Float32Array Float64Array Uint8ClampedArray BigUint64Array BigInt64Array DataView Map BigInt Set WeakMap WeakSet Proxy Reflect Atomics'.split(
+  'Object Function Array Number Boolean String Symbol Date Promise RegExp Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError JSON Math Intl ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array Float32Array Float64Array Uint8ClampedArray BigUint64Array BigInt64Array DataView Map BigInt Set WeakMap WeakSet Proxy Reflect Atomics URL URLSearchParams TextEncoder TextDecoder AbortController'.split(
     ' ',
   );
 

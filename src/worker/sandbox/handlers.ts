@@ -14,6 +14,7 @@ import type { TurnCommands } from './commands.js';
 
 /** What the handlers need of the run they belong to. */
 export interface HandlerHost {
+  readonly identity: { readonly workflowType: string };
   readonly commands: TurnCommands;
   /** Any error out of user code that has no caller fails the run. */
   fail(error: unknown): void;
@@ -26,7 +27,11 @@ interface Update extends UpdateRequest {
   accepted: boolean;
 }
 
+/** The query that every run answers: which handlers it has right now, in the form the field knows. */
+const METADATA_QUERY = '__workflow_metadata';
+
 interface RegisteredHandler {
+  description: string | undefined;
   call: (...args: unknown[]) => unknown;
   validator: ((...args: unknown[]) => unknown) | undefined;
 }
@@ -57,6 +62,7 @@ export class Handlers {
       return;
     }
     registered.set(name, {
+      description: options.description,
       call: handler as RegisteredHandler['call'],
       validator: options.validator as RegisteredHandler['validator'],
     });
@@ -148,6 +154,9 @@ export class Handlers {
   query(request: QueryRequest): QueryAnswer {
     const { queryId, name } = request;
     const handler = this.#registered.query.get(name);
+    if (!handler && name === METADATA_QUERY) {
+      return { queryId, kind: 'answered', result: JSON.stringify(this.#metadata()) };
+    }
     if (!handler) return { queryId, kind: 'noHandler', known: [...this.#registered.query.keys()] };
     try {
       const value = this.#host.readOnly(`query "${name}"${ONLY_READS}`, () =>
@@ -162,6 +171,20 @@ export class Handlers {
     } catch (error) {
       return { queryId, kind: 'failed', failure: toFailure(error) };
     }
+  }
+
+  #metadata(): object {
+    const list = (kind: MessageKind) =>
+      [...this.#registered[kind]].map(([name, { description }]) => ({ name, description }));
+    const type = this.#host.identity.workflowType;
+    return {
+      definition: {
+        type,
+        queryDefinitions: list('query'),
+        signalDefinitions: list('signal'),
+        updateDefinitions: list('update'),
+      },
+    };
   }
 
   /** What the validator has against the update. */

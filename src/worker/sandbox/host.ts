@@ -45,7 +45,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     workflows,
     library,
     cacheSize,
-    globals: { URL, URLSearchParams, TextEncoder, TextDecoder, AbortController, structuredClone, atob, btoa },
+    globals: { URL, URLSearchParams, TextEncoder, TextDecoder, AbortController, atob, btoa },
     compile: (code, filename) =>
       vm.compileFunction(code, ['exports', 'module', 'require', 'globalThis'], {
         filename,

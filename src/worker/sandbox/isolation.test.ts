@@ -118,6 +118,8 @@ describe('runs of one worker', () => {
     'Object.getPrototypeOf(async () => {}).evil = 1',
     'new Function("\'use strict\'; this.evil = 1").call(new Function("return this")())',
     'console.log = null',
+    'URL.prototype.evil = 1',
+    'TextDecoder.prototype.decode = null',
   ])('cannot change built-ins: %s', (tampering) => {
     const source = new Function(
       'sdk',
@@ -173,6 +175,14 @@ describe('runs of one worker', () => {
       answers: [{ kind: 'answered', result: 'true' }],
     });
   });
+});
+
+test('numbers of timeouts are counted by each run', () => {
+  const box = sandbox(({ workflow }) =>
+    workflow({ name: 'test', fn: () => Number(setTimeout(() => {}, 5)) }),
+  );
+  expect(resultOf(box, firstTurn('a'))).toBe(1);
+  expect(resultOf(box, firstTurn('b'))).toBe(1);
 });
 
 describe('the cache of runs', () => {

@@ -6,7 +6,8 @@ import type { TurnTask } from '../../core/task.js';
 import type { LogLevel, ScopeStorage } from '../../sdk/runtime.js';
 import type { CancellationScope } from '../../sdk/scope.js';
 import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
-import { type BorrowedGlobals, harden, installGlobals } from './environment.js';
+import type { HostGlobals } from './borrowed.js';
+import { harden, installGlobals } from './environment.js';
 import type { StackReader } from './failures.js';
 import { type Compile, Modules } from './modules.js';
 import { RejectionTracker } from './rejections.js';
@@ -18,7 +19,7 @@ export interface HostBridge {
   workflows: WorkflowBundle[];
   library: LibraryBundle | undefined;
   cacheSize: number;
-  globals: BorrowedGlobals;
+  globals: HostGlobals;
   compile: Compile;
   drain(): void;
   stacks: StackReader;

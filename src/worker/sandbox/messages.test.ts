@@ -148,6 +148,15 @@ describe('queries', () => {
           setHandler(defineQuery<unknown>('async'), async () => 1);
           setHandler(defineQuery<unknown>('asking'), () => sleep(1));
           setHandler(defineQuery<unknown>('strange'), () => 1n);
+          setHandler(defineQuery<string>('careless'), () => {
+            void Promise.reject(new Error('lost'));
+            void Promise.resolve().then(() => {
+              count += 100;
+              return sleep(1);
+            });
+            console.log('asked');
+            return 'answered';
+          });
           await condition(() => count > 10);
           return count;
         },
@@ -208,11 +217,54 @@ describe('queries', () => {
     expect(run.signal('add', 11).turn()).toEqual([{ kind: 'completeRun', result: '11' }]);
   });
 
+  test('what a handler leaves behind ends with the query: no command, no failed turn', () => {
+    const run = counter();
+    run.start().turn();
+    run.forgetCache();
+    const { commands, answers } = run.turnAndAnswers({ readOnly: true, queries: [{ name: 'careless' }] });
+    expect(commands).toEqual([]);
+    expect(answers).toEqual([{ queryId: 0, kind: 'answered', result: '"answered"' }]);
+    expect(run.logged).toMatchObject([
+      { level: 'info', message: 'asked' },
+      { level: 'warn', message: expect.stringContaining('lost') },
+    ]);
+  });
+
+  test('can ask which handlers there are', () => {
+    const run = new ScriptedRun(({ workflow, defineSignal, defineUpdate, setHandler, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          setHandler(defineSignal('stop'), () => {}, { description: 'Stops it' });
+          setHandler(defineUpdate<void>('change'), () => {});
+          await sleep(1);
+        },
+      }),
+    );
+    run.start().turn();
+    const [answer] = run.turnAndAnswers({
+      readOnly: true,
+      queries: [{ name: '__workflow_metadata' }],
+    }).answers;
+    expect(JSON.parse((answer as { result: string }).result)).toEqual({
+      definition: {
+        type: 'test',
+        queryDefinitions: [],
+        signalDefinitions: [{ name: 'stop', description: 'Stops it' }],
+        updateDefinitions: [{ name: 'change' }],
+      },
+    });
+  });
+
   test('without a handler are told the names there are', () => {
     const run = counter();
     run.start().turn();
     expect(run.turnAndAnswers({ readOnly: true, queries: [{ name: 'what' }] }).answers).toEqual([
-      { queryId: 0, kind: 'noHandler', known: ['times', 'nothing', 'broken', 'async', 'asking', 'strange'] },
+      {
+        queryId: 0,
+        kind: 'noHandler',
+        known: ['times', 'nothing', 'broken', 'async', 'asking', 'strange', 'careless'],
+      },
     ]);
   });
 });

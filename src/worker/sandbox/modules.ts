@@ -20,6 +20,16 @@ export type Compile = (code: string, filename: string) => ModuleBody;
 /** Plain objects rather than module namespaces: looking a name up in them costs nothing. */
 const namespace = (exports: object): object => Object.freeze({ ...exports, __esModule: true });
 
+/** A file of a workflow that could not be evaluated. */
+export class LoadError extends Error {
+  override readonly name = 'LoadError';
+  constructor(filename: string, cause: unknown) {
+    super(`${filename} could not be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+  }
+}
+
 export class Modules {
   readonly #compile: Compile;
   readonly #provided: Map<string, object>;
@@ -42,8 +52,12 @@ export class Modules {
   add(bundle: WorkflowBundle): void {
     let body: ModuleBody | undefined;
     const load = (globalObject: object): WorkflowDefinition => {
-      body ??= this.#compile(bundle.code, bundle.filename);
-      return this.#definitionIn(bundle, this.#evaluate(body, globalObject));
+      try {
+        body ??= this.#compile(bundle.code, bundle.filename);
+        return this.#definitionIn(bundle, this.#evaluate(body, globalObject));
+      } catch (error) {
+        throw new LoadError(bundle.filename, error);
+      }
     };
     if (!isShareable(bundle)) {
       // A global object of its own, so that what a run puts there stays in that run.

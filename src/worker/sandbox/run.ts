@@ -143,8 +143,17 @@ export class Run implements WorkflowRuntime, Recorded {
     if (loose !== undefined && !this.closed) this.fail(loose);
   }
 
-  query(request: QueryRequest): QueryAnswer {
-    return this.#handlers.query(request);
+  /** Answers queries. Whatever a handler sets in motion comes to its end here, and changes nothing. */
+  answer(requests: readonly QueryRequest[]): QueryAnswer[] {
+    if (requests.length === 0) return NO_ANSWERS;
+    this.#turn = { ...this.#turn, replaying: false };
+    const answers = requests.map((request) => this.#handlers.query(request));
+    this.readOnly("a query, which can only read the workflow's state", () => this.#host.drain());
+    const [loose] = this.#host.endTurn();
+    if (loose !== undefined) {
+      this.log('warn', `a query left a promise behind that was rejected: ${String(loose)}`, {});
+    }
+    return answers;
   }
 
   recorded(command: Command, event: HistoryEvent): void {
@@ -394,6 +403,7 @@ export class Run implements WorkflowRuntime, Recorded {
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 const PREDICATE = "the predicate of condition(), which can only read the workflow's state";
+const NO_ANSWERS: QueryAnswer[] = [];
 const NO_DEFAULTS: StepDefaults = {};
 const NO_TURN: TurnInput = {
   now: 0,

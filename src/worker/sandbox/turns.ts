@@ -98,11 +98,13 @@ export class TurnRunner {
       setRuntime(replayed.run);
       replayed.replay(task.events);
       const commands = task.readOnly ? [] : replayed.advance(task);
-      const answers = task.queries.map((query) => replayed.run.query(query));
+      const answers = replayed.run.answer(task.queries);
       // A closed run gets no further turn, so keeping it would only cost another one its place.
       if (!replayed.run.closed || task.readOnly) this.#cache.put(runId, replayed);
       return { kind: 'turnCompleted', turnId, runId, commands, answers };
     } catch (error) {
+      // What the turn left behind must not run in the turn of another run.
+      this.#host.drain();
       if (error instanceof AbandonedTurnError) return { kind: 'turnMissed', turnId, runId };
       const cause =
         error instanceof NonDeterminismError

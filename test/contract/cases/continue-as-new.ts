@@ -66,6 +66,8 @@ export function continueAsNewCases(stage: Stage): void {
       for (let value = 1; value <= 40; value++) {
         await run.signal('add', value);
         expected += value;
+        // An answer means that a turn has been made, so that the runs really follow each other meanwhile.
+        if (value % 8 === 0) expect(await run.query('sum')).toBe(expected);
       }
       const result = (await run.result()) as { sum: number; count: number; runs: number };
       expect(result).toMatchObject({ sum: expected, count: 40 });
@@ -79,19 +81,19 @@ export function continueAsNewCases(stage: Stage): void {
     });
 
     test('an update that comes between two runs is answered by one of them (UP-12)', async () => {
-      const run = await stage.start('sums', { target: 12 });
+      const run = await stage.start('sums', { target: 10 });
       const answers: Promise<unknown>[] = [];
-      for (let value = 1; value <= 11; value++) {
+      for (let value = 1; value <= 9; value++) {
         await run.signal('add', 1);
         answers.push(run.update('total'));
       }
       const totals = (await Promise.all(answers)) as number[];
       totals.forEach((total, index) => {
         expect(total).toBeGreaterThanOrEqual(index + 1);
-        expect(total).toBeLessThanOrEqual(11);
+        expect(total).toBeLessThanOrEqual(9);
       });
       await run.signal('add', 1);
-      expect(await run.result()).toMatchObject({ sum: 12, count: 12 });
+      expect(await run.result()).toMatchObject({ sum: 10, count: 10 });
     });
 
     test('the outcome of a pinned run can follow its chain', async () => {

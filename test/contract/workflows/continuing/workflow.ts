@@ -1,4 +1,13 @@
-import { condition, defineSignal, defineUpdate, setHandler, sleep, uuid4, workflow } from 'perdure';
+import {
+  condition,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+  sleep,
+  uuid4,
+  workflow,
+} from 'perdure';
 
 /** Counts down, one run each. */
 export const countsDown = workflow({
@@ -36,6 +45,7 @@ export const sums = workflow({
       here++;
     });
     setHandler(defineUpdate<number>('total'), () => sum);
+    setHandler(defineQuery<number>('sum'), () => sum);
     await condition(() => here >= 3 || count >= target);
     if (count >= target) return { sum, count, runs };
     return context.control.continueAsNew({ target, sum, count, runs });

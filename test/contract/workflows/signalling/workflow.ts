@@ -131,7 +131,7 @@ export const turnOrder = workflow({
     setHandler(add, (value) => {
       order.push(`signal ${value}`);
     });
-    const timer = sleep(50).then(() => order.push('timer'));
+    const timer = sleep('2s').then(() => order.push('timer'));
     await condition(() => order.length >= 3);
     await timer;
     return order;

@@ -19,14 +19,14 @@ async function hangFirst(input: z.infer<typeof slowInput>): Promise<number> {
 export const shortAttempt = step({
   name: 'shortAttempt',
   inputSchema: slowInput,
-  options: { startToCloseTimeout: '250ms', retry: { initialInterval: '10ms', maximumAttempts: 2 } },
+  options: { startToCloseTimeout: '1s', retry: { initialInterval: '10ms', maximumAttempts: 2 } },
   fn: hangFirst,
 });
 
 export const shortWhole = step({
   name: 'shortWhole',
   inputSchema: slowInput,
-  options: { scheduleToCloseTimeout: '300ms', retry: { initialInterval: '10ms', maximumAttempts: 0 } },
+  options: { scheduleToCloseTimeout: '1500ms', retry: { initialInterval: '10ms', maximumAttempts: 0 } },
   fn: hangFirst,
 });
 
@@ -55,7 +55,7 @@ export const shortQueue = step({
 export const silent = step({
   name: 'silent',
   inputSchema: slowInput,
-  options: { heartbeatTimeout: '400ms', retry: { initialInterval: '10ms', maximumAttempts: 2 } },
+  options: { heartbeatTimeout: '1s', retry: { initialInterval: '10ms', maximumAttempts: 2 } },
   fn: async (input): Promise<unknown> => {
     const { attempt, heartbeat, lastHeartbeat } = stepContext();
     await record(input, 'ran', lastHeartbeat);
@@ -70,7 +70,7 @@ export const silent = step({
 export const beating = step({
   name: 'beating',
   inputSchema: place,
-  options: { heartbeatTimeout: '1s', startToCloseTimeout: '20s', retry: { maximumAttempts: 1 } },
+  options: { heartbeatTimeout: '1500ms', startToCloseTimeout: '20s', retry: { maximumAttempts: 1 } },
   fn: async (input) => {
     const { heartbeat } = stepContext();
     await record(input, 'ran');
@@ -100,7 +100,7 @@ export const leavingOff = step({
 export const deaf = step({
   name: 'deaf',
   inputSchema: place,
-  options: { heartbeatTimeout: '300ms', retry: { initialInterval: '10ms', maximumAttempts: 2 } },
+  options: { heartbeatTimeout: '1500ms', retry: { initialInterval: '10ms', maximumAttempts: 2 } },
   fn: async (input) => {
     const { attempt } = stepContext();
     await record(input, 'started');
