@@ -54,6 +54,14 @@ export interface RunDescription extends RunSummary {
   heldBack?: { reason: string; since: number };
 }
 
+/** Where the trace of a run has been saved. */
+export interface TraceInfo {
+  /** Absolute path of a file on the server's machine. */
+  local?: string;
+  /** URI in an object store. */
+  remote?: string;
+}
+
 export interface RunOutcome extends RunRef {
   status: ClosedStatus;
   /** What the chain was first started with. */
@@ -61,6 +69,7 @@ export interface RunOutcome extends RunRef {
   output: Payload | undefined;
   failure: Failure | undefined;
   format: ResultFormat;
+  trace: TraceInfo | null;
 }
 
 export interface OutcomeOptions {
@@ -171,10 +180,50 @@ export interface Engine {
   /** Newest first. @throws ValidationError for a cursor that is not one of this engine's */
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
 
+  /** Remembers where the trace of a closed run was saved; a repeat adds to what is known. @throws WorkflowNotFoundError */
+  recordTrace(run: RunRef, trace: TraceInfo): Promise<void>;
+
   /** Undefined when nobody ever registered it. */
   catalog(name: string): Promise<Catalog | undefined>;
 
   close(): Promise<void>;
+}
+
+/** What happens to runs, told after the commit that holds it. Listeners must not throw. */
+export interface RunListener {
+  closed?(run: RunSummary): void;
+  /** Retention has removed the run and everything of it. */
+  removed?(runId: string): void;
+}
+
+export interface RunWatch {
+  /** Returns the function that ends it. */
+  watch(listener: RunListener): () => void;
+}
+
+/** Measurements of an engine at work, for whoever collects them. Called often: an observer must be cheap and must not throw. */
+export interface EngineObserver {
+  runStarted?(workflowType: string): void;
+  runClosed?(workflowType: string, status: ClosedStatus): void;
+  /** From handing the turn out to its answer. */
+  turnEnded?(workflowType: string, durationMs: number): void;
+  /** From the start of the attempt to its answer. */
+  attemptEnded?(
+    stepType: string,
+    outcome: 'completed' | 'failed' | 'cancelled' | 'timedOut' | 'lost',
+    durationMs: number,
+  ): void;
+  committed?(runs: number, durationMs: number): void;
+}
+
+/** How much is under way at this moment. */
+export interface EngineLoad {
+  workers: number;
+  turnsQueued: number;
+  stepsQueued: number;
+  turnsUnderWay: number;
+  stepsUnderWay: number;
+  runsInMemory: number;
 }
 
 /** One connected worker, as the engine sees it. */

@@ -24,6 +24,8 @@ export interface TurnUnderWay {
   turnId: number;
   worker: WorkerConnection;
   startedAt: number;
+  /** By the monotonic clock. */
+  sentAt: number;
   /** The last event that the turn has seen. */
   upTo: number;
   updates: AdmittedUpdate[];
@@ -83,6 +85,8 @@ export class ActiveRun {
   readonly accepted = new Map<string, AdmittedUpdate>();
   queries: WaitingQuery[] = [];
   closeEvent: HistoryEvent | undefined;
+  /** Listeners know that it is closed. */
+  isCloseTold = false;
   /** What the run list shows as its start; for a reset run later than its first event. */
   startedAt: number;
 

@@ -10,6 +10,8 @@
  *    the engine stops, and what is true is read from the file at the next start.
  */
 import type Database from 'better-sqlite3';
+import { monotonicMs } from '../core/clock.js';
+import type { EngineObserver } from '../engine.js';
 import type { ActiveRun } from './active-run.js';
 import type { Tables } from './tables.js';
 
@@ -32,6 +34,7 @@ export class GroupCommit {
     tables: Tables,
     private readonly onCommitted: (runs: ReadonlySet<ActiveRun>) => void,
     private readonly onFailure: (error: Error) => void,
+    private readonly observer: EngineObserver,
   ) {
     const transaction = db.transaction(() => {
       for (const run of this.#changed) tables.saveRun(run);
@@ -100,7 +103,11 @@ export class GroupCommit {
       return;
     }
     try {
-      if (this.#changed.size > 0 || this.#writes.length > 0) this.#transaction();
+      if (this.#changed.size > 0 || this.#writes.length > 0) {
+        const startedAt = monotonicMs();
+        this.#transaction();
+        this.observer.committed?.(this.#changed.size, monotonicMs() - startedAt);
+      }
     } catch (error) {
       this.#failure = error as Error;
       batch?.reject(this.#failure);

@@ -16,17 +16,22 @@ import { type Log, silentLog } from '../core/log.js';
 import type { FromWorker, ToWorker } from '../core/task.js';
 import type {
   Engine,
+  EngineLoad,
+  EngineObserver,
   HistoryOptions,
   HistoryPage,
   OutcomeOptions,
   RunDescription,
   RunFilter,
+  RunListener,
   RunOutcome,
   RunPage,
   RunRef,
   RunSelector,
+  RunWatch,
   StartRequest,
   TaskSource,
+  TraceInfo,
   WorkerSession,
 } from '../engine.js';
 import type { ActiveRun } from './active-run.js';
@@ -34,6 +39,7 @@ import { Catalogs } from './catalogs.js';
 import { openDatabase } from './database.js';
 import { GroupCommit } from './group-commit.js';
 import { Lifecycle } from './lifecycle.js';
+import { Listeners } from './listeners.js';
 import type { Machine } from './machine.js';
 import { Messages } from './messages.js';
 import { Reading } from './reading.js';
@@ -54,6 +60,7 @@ export interface EmbeddedEngineOptions {
   clock?: Clock;
   limits?: Partial<Limits>;
   log?: Log;
+  observer?: EngineObserver;
   /** Storage failed and the engine has stopped: the process should end and start anew. */
   onFatal?: (error: Error) => void;
 }
@@ -64,7 +71,7 @@ const FEEDBACK_SIGNAL = 'resume';
 /** Runs taken up after a start before other work gets its turn. */
 const TAKE_UP_BATCH = 100;
 
-export class EmbeddedEngine implements Engine, TaskSource {
+export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   readonly #db: Database.Database;
   readonly #log: Log;
   readonly #machine: Machine;
@@ -97,6 +104,7 @@ export class EmbeddedEngine implements Engine, TaskSource {
       tables,
       (runs) => this.#committed(runs),
       (error) => this.#failed(error, options.onFatal),
+      options.observer ?? {},
     );
     this.#catalogs = new Catalogs(tables, commit);
     // The parts know each other through the machine, so it is made first and filled as they are.
@@ -107,6 +115,8 @@ export class EmbeddedEngine implements Engine, TaskSource {
       commit,
       runs: new Runs(tables, limits.cachedRuns, (run) => this.#loaded(run)),
       dispatcher: new Dispatcher((task, worker) => this.#give(task, worker)),
+      observer: options.observer ?? {},
+      listeners: new Listeners(),
       settingsOf: (catalog, type) => this.#catalogs.settingsOf(catalog, type),
     } as { -readonly [part in keyof Machine]: Machine[part] };
     machine.lifecycle = new Lifecycle(machine);
@@ -346,9 +356,37 @@ export class EmbeddedEngine implements Engine, TaskSource {
     return this.#reading.list(filter, page);
   }
 
+  async recordTrace(run: RunRef, trace: TraceInfo): Promise<void> {
+    this.#requireRunning();
+    const { key, trace: known } = this.#machine.runs.selectRow(run);
+    const all = { ...(known === null ? {} : (JSON.parse(known) as TraceInfo)), ...trace };
+    this.#machine.commit.write(() => this.#machine.tables.saveTrace(key, all));
+    await this.#durable(undefined);
+  }
+
   async catalog(name: string): Promise<Catalog | undefined> {
     this.#requireRunning();
     return this.#catalogs.get(name);
+  }
+
+  watch(listener: RunListener): () => void {
+    return this.#machine.listeners.add(listener);
+  }
+
+  load(): EngineLoad {
+    let turnsUnderWay = 0;
+    let stepsUnderWay = 0;
+    for (const worker of this.#workers) {
+      turnsUnderWay += worker.turns.size;
+      stepsUnderWay += worker.steps.size;
+    }
+    return {
+      workers: this.#workers.size,
+      ...this.#machine.dispatcher.queued(),
+      turnsUnderWay,
+      stepsUnderWay,
+      runsInMemory: this.#machine.runs.size,
+    };
   }
 
   /** A consistent copy of the database, made while the engine goes on. */

@@ -8,6 +8,7 @@ import type { Failure } from '../core/failure.js';
 import { newRunId } from '../core/id.js';
 import type { Payload } from '../core/json.js';
 import { decideRetry } from '../core/retry.js';
+import { STATUS_OF_CLOSE_EVENT } from '../core/run.js';
 import { ActiveRun } from './active-run.js';
 import type { Machine } from './machine.js';
 import { initialState } from './state.js';
@@ -52,6 +53,7 @@ export class Lifecycle {
     run.unsaved.push(first);
     run.unsent.push(first);
     runs.add(run);
+    this.machine.observer.runStarted?.(wanted.workflowType);
     if (attributes.firstTurnBackoffMs === undefined) this.scheduleTurn(run);
     else this.machine.commit.changed(run);
     return run;
@@ -195,6 +197,7 @@ export class Lifecycle {
   /** The run's closing event is appended: everything that follows from it. */
   afterClose(run: ActiveRun, isReset = false): void {
     const event = run.closeEvent!;
+    this.machine.observer.runClosed?.(run.state.started.workflowType, STATUS_OF_CLOSE_EVENT[event.type]!);
     this.machine.steps.stopAll(run);
     this.machine.commit.changed(run);
     this.machine.commit.hurry();

@@ -2,8 +2,10 @@
 import type { WorkflowSettings } from '../core/catalog.js';
 import type { Clock } from '../core/clock.js';
 import type { Limits } from '../core/limits.js';
+import type { EngineObserver } from '../engine.js';
 import type { GroupCommit } from './group-commit.js';
 import type { Lifecycle } from './lifecycle.js';
+import type { Listeners } from './listeners.js';
 import type { Relations } from './relations.js';
 import type { Runs } from './runs.js';
 import type { StepDelivery } from './step-delivery.js';
@@ -22,5 +24,7 @@ export interface Machine {
   readonly relations: Relations;
   readonly steps: StepDelivery;
   readonly turns: Turns;
+  readonly observer: EngineObserver;
+  readonly listeners: Listeners;
   settingsOf(catalog: string, workflowType: string): WorkflowSettings;
 }

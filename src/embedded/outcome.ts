@@ -4,7 +4,7 @@ import type { Failure } from '../core/failure.js';
 import { invariant } from '../core/invariant.js';
 import type { Payload } from '../core/json.js';
 import { type ResultFormat, STATUS_OF_CLOSE_EVENT } from '../core/run.js';
-import type { RunOutcome } from '../engine.js';
+import type { RunOutcome, TraceInfo } from '../engine.js';
 import type { ActiveRun } from './active-run.js';
 
 export interface ClosedRun {
@@ -14,6 +14,7 @@ export interface ClosedRun {
   format: ResultFormat;
   input: Payload | undefined;
   close: HistoryEvent;
+  trace: TraceInfo | null;
 }
 
 export function closedRunOf({ state, format, closeEvent }: ActiveRun): ClosedRun {
@@ -25,16 +26,26 @@ export function closedRunOf({ state, format, closeEvent }: ActiveRun): ClosedRun
     format: format ?? 'current',
     input: state.started.input[0],
     close: closeEvent,
+    trace: null,
   };
 }
 
 export function outcomeOf(
-  { workflowId, runId, format, close }: ClosedRun,
+  { workflowId, runId, format, close, trace }: ClosedRun,
   input: Payload | undefined,
 ): RunOutcome {
   const status = STATUS_OF_CLOSE_EVENT[close.type];
   invariant(status, `run ${runId} is closed but its last event is ${close.type}`);
-  return { workflowId, runId, status, input, output: outputOf(close), failure: failureOf(close), format };
+  return {
+    workflowId,
+    runId,
+    status,
+    input,
+    output: outputOf(close),
+    failure: failureOf(close),
+    format,
+    trace,
+  };
 }
 
 /** The run that a closing event leads to by itself. */

@@ -14,6 +14,7 @@ import type {
   RunPage,
   RunSelector,
   RunSummary,
+  TraceInfo,
 } from '../engine.js';
 import type { ActiveRun } from './active-run.js';
 import type { Machine } from './machine.js';
@@ -29,8 +30,13 @@ export class Reading {
   constructor(private readonly machine: Machine) {}
 
   committed(runs: Iterable<ActiveRun>): void {
+    const { listeners } = this.machine;
     for (const run of runs) {
       const { runId } = run.state;
+      if (run.isClosed && run.closeEvent && !run.isCloseTold) {
+        run.isCloseTold = true;
+        if (listeners.any) listeners.closed(summaryOfRun(run));
+      }
       this.#forEvents.wake(runId, true);
       if (run.isClosed && this.#forClose.has(runId)) this.#forClose.wake(runId, closedRunOf(run));
     }
@@ -100,6 +106,7 @@ export class Reading {
       format: format ?? 'current',
       input: this.#inputOf(row.key),
       close: this.machine.tables.lastEvent(row.key),
+      trace: row.trace === null ? null : (JSON.parse(row.trace) as TraceInfo),
     };
   }
 
@@ -152,6 +159,18 @@ function summaryOf(row: RunRow): RunSummary {
     status: row.status,
     startedAt: row.started_at,
     completedAt: row.closed_at,
+  };
+}
+
+function summaryOfRun({ state, startedAt }: ActiveRun): RunSummary {
+  return {
+    workflowId: state.workflowId,
+    runId: state.runId,
+    workflowType: state.started.workflowType,
+    catalog: state.started.catalog,
+    status: state.status,
+    startedAt,
+    completedAt: state.closedAt,
   };
 }
 

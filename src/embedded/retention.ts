@@ -35,7 +35,10 @@ export class Retention {
       this.#schedule(Math.min(INTERVAL_MS, retentionMs));
       return;
     }
-    for (const key of expired) this.machine.commit.write(() => this.machine.tables.deleteRun(key));
+    for (const { key, runId } of expired) {
+      this.machine.commit.write(() => this.machine.tables.deleteRun(key));
+      this.machine.commit.afterCommit(() => this.machine.listeners.removed(runId));
+    }
     this.machine.commit.afterCommit(() => this.#schedule(PAUSE_MS));
   }
 }

@@ -22,7 +22,9 @@ export const MIGRATIONS: readonly string[] = [
     -- Not later than the next instant at which something happens to the run by itself; it may be earlier.
     wake_at        INTEGER,
     -- JSON: why its last turn failed, how often, and when it is tried again.
-    held_back      TEXT
+    held_back      TEXT,
+    -- JSON of TraceInfo: where the trace was saved.
+    trace          TEXT
   ) STRICT;
   CREATE UNIQUE INDEX runs_by_run_id ON runs (run_id);
   CREATE INDEX runs_by_workflow_id ON runs (workflow_id, key);

@@ -95,6 +95,7 @@ export class StepDelivery {
     }
     const current = this.#take(worker, attempt);
     if (!current) return;
+    this.#observe(current.step, 'completed');
     const { scheduledEventId } = attempt;
     this.#close(current.run, current.step, {
       type: 'ACTIVITY_TASK_COMPLETED',
@@ -104,13 +105,16 @@ export class StepDelivery {
 
   failed(worker: WorkerConnection, attempt: StepAttempt, failure: Failure): void {
     const current = this.#take(worker, attempt);
-    if (current) this.#attemptFailed(current.run, current.step, failure, false);
+    if (!current) return;
+    this.#observe(current.step, 'failed');
+    this.#attemptFailed(current.run, current.step, failure, false);
   }
 
   cancelled(worker: WorkerConnection, attempt: StepAttempt, details: Payload | undefined): void {
     const current = this.#take(worker, attempt);
     if (!current) return;
     const { run, step } = current;
+    this.#observe(step, 'cancelled');
     if (step.cancelRequestedEventId === undefined) {
       const failure: Failure = {
         kind: 'cancelled',
@@ -233,6 +237,7 @@ export class StepDelivery {
   /** The attempt has no outcome and never will. It counts as a try only if the step itself is to blame. */
   attemptLost(run: ActiveRun, step: PendingStep, message: string, blame: 'step' | 'other' | 'unknown'): void {
     const { delivery, settings } = step;
+    this.#observe(step, 'lost');
     if (blame === 'unknown') delivery.crashes++;
     // Where one attempt is all that is allowed, it counts: it may have had its effect.
     const counts = blame === 'step' || delivery.crashes > MAX_CRASHES || settings.retry.maximumAttempts === 1;
@@ -264,6 +269,7 @@ export class StepDelivery {
     const { delivery, scheduledEventId, activityType } = step;
     const wasRunning = delivery.status === 'running';
     if (wasRunning) {
+      this.#observe(step, 'timedOut');
       const key = attemptKey({ runId: run.state.runId, scheduledEventId, attempt: delivery.attempt });
       const worker = this.#holders.get(key);
       if (worker) this.#stop(key, worker, 'timedOut');
@@ -355,6 +361,11 @@ export class StepDelivery {
     this.machine.commit.afterCommit(() =>
       worker.send({ kind: 'stopStep', reason, runId, scheduledEventId, attempt: number }),
     );
+  }
+
+  #observe(step: PendingStep, outcome: 'completed' | 'failed' | 'cancelled' | 'timedOut' | 'lost'): void {
+    const { clock, observer } = this.machine;
+    observer.attemptEnded?.(step.activityType, outcome, clock.now() - step.delivery.startedAt);
   }
 
   #expiresAt(step: PendingStep): number {

@@ -8,7 +8,7 @@ import type { RegisteredWorkflow } from '../core/catalog.js';
 import type { HistoryEvent, NewEvent } from '../core/event.js';
 import { invariant } from '../core/invariant.js';
 import type { ResultFormat, RunStatus } from '../core/run.js';
-import type { RunFilter } from '../engine.js';
+import type { RunFilter, TraceInfo } from '../engine.js';
 import { ActiveRun, type HeldBack } from './active-run.js';
 import { applyEvent, type Delivery, initialState, isActive, wakeAt } from './state.js';
 
@@ -26,6 +26,7 @@ export interface RunRow {
   is_active: 0 | 1;
   wake_at: number | null;
   held_back: string | null;
+  trace: string | null;
 }
 
 /** Events in one row, so that a page of a long history reads no more than it needs. */
@@ -45,6 +46,7 @@ export class Tables {
       updateRun: db.prepare(
         'UPDATE runs SET status = ?, closed_at = ?, format = ?, is_active = ?, wake_at = ?, held_back = ? WHERE key = ?',
       ),
+      updateTrace: db.prepare('UPDATE runs SET trace = ? WHERE key = ?'),
       insertHistory: db.prepare('INSERT INTO history (run_key, last_event_id, events) VALUES (?, ?, ?)'),
       insertInbox: db.prepare('INSERT INTO inbox (run_key, seq, events) VALUES (?, ?, ?)'),
       deleteInbox: db.prepare('DELETE FROM inbox WHERE run_key = ?'),
@@ -77,11 +79,9 @@ export class Tables {
         'SELECT fingerprint, workflow_id AS workflowId, run_id AS runId FROM idempotency JOIN runs ON runs.key = run_key WHERE idempotency.key = ?',
       ),
       catalogs: db.prepare('SELECT name, workflows FROM catalogs'),
-      expired: db
-        .prepare(
-          'SELECT key FROM runs WHERE closed_at IS NOT NULL AND closed_at <= ? ORDER BY closed_at LIMIT ?',
-        )
-        .pluck(),
+      expired: db.prepare(
+        'SELECT key, run_id AS runId FROM runs WHERE closed_at IS NOT NULL AND closed_at <= ? ORDER BY closed_at LIMIT ?',
+      ),
       deleteHistory: db.prepare('DELETE FROM history WHERE run_key = ?'),
       deleteIdempotency: db.prepare('DELETE FROM idempotency WHERE run_key = ?'),
       deleteRun: db.prepare('DELETE FROM runs WHERE key = ?'),
@@ -184,6 +184,10 @@ export class Tables {
 
   saveCatalog(name: string, workflows: RegisteredWorkflow[]): void {
     this.#sql.saveCatalog.run(name, JSON.stringify(workflows));
+  }
+
+  saveTrace(key: number, trace: TraceInfo): void {
+    this.#sql.updateTrace.run(JSON.stringify(trace), key);
   }
 
   deleteRun(key: number): void {
@@ -299,8 +303,8 @@ export class Tables {
     }));
   }
 
-  expiredRuns(closedBefore: number, limit: number): number[] {
-    return this.#sql.expired.all(closedBefore, limit) as number[];
+  expiredRuns(closedBefore: number, limit: number): { key: number; runId: string }[] {
+    return this.#sql.expired.all(closedBefore, limit) as { key: number; runId: string }[];
   }
 
   /** Newest first, below the key of the cursor. */

@@ -9,6 +9,8 @@
  * 5. A turn that fails is tried again with backoff and leaves one event, not one per try: the run is held back, never
  *    failed, and goes on when fitting code is deployed.
  */
+
+import { monotonicMs } from '../core/clock.js';
 import type { Command } from '../core/command.js';
 import { PerdureError } from '../core/errors.js';
 import type { HistoryEvent } from '../core/event.js';
@@ -51,6 +53,7 @@ export class Turns {
       turnId: ++this.#lastTurnId,
       worker,
       startedAt: Math.max(clock.now(), run.state.lastAt),
+      sentAt: monotonicMs(),
       upTo: run.state.lastEventId,
       updates: run.admitted,
       queries: run.queries,
@@ -92,6 +95,7 @@ export class Turns {
     if (!run) return;
     const turn = run.turn!;
     const { commands } = answer;
+    this.machine.observer.turnEnded?.(run.state.started.workflowType, monotonicMs() - turn.sentAt);
     if (run.inbox.length > 0 && commands.some(isCloseCommand)) {
       this.machine.lifecycle.abandonTurn(run);
       this.machine.lifecycle.takeInbox(run);

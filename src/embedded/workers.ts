@@ -176,6 +176,16 @@ export class Dispatcher {
     }
   }
 
+  queued(): { turnsQueued: number; stepsQueued: number } {
+    let turnsQueued = 0;
+    let stepsQueued = 0;
+    for (const queues of this.#catalogs.values()) {
+      turnsQueued += queues.turns.length;
+      stepsQueued += queues.steps.length + queues.suspects.length;
+    }
+    return { turnsQueued, stepsQueued };
+  }
+
   cachedBy(runId: string): WorkerConnection | undefined {
     return this.#cachedBy.get(runId);
   }

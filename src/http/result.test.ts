@@ -13,6 +13,7 @@ function outcome(parts: Partial<RunOutcome>): RunOutcome {
     output: '2',
     failure: undefined,
     format: 'current',
+    trace: null,
     ...parts,
   };
 }

@@ -12,14 +12,16 @@ import type { RunOutcome } from '../engine.js';
 export function resultText(outcome: RunOutcome): string {
   const failure = failureOf(outcome);
   const execution = `"workflowId":${JSON.stringify(outcome.workflowId)},"runId":${JSON.stringify(outcome.runId)},"status":"${outcome.status}"`;
-  const values = `"input":${outcome.input ?? 'null'},"output":${outputOf(outcome)},"trace":null`;
+  const values = `"input":${outcome.input ?? 'null'},"output":${outputOf(outcome)}`;
+  const trace = JSON.stringify(outcome.trace);
   if (outcome.format === 'legacy') {
+    const destinations = outcome.trace ? `{"destinations":${trace}}` : 'null';
     const message = failure ? JSON.stringify(failure.message) : 'null';
     const details = failure ? JSON.stringify(legacyErrorDetails(failure)) : 'null';
-    return `{${execution},${values},"error":${message},"errorDetails":${details}}`;
+    return `{${execution},${values},"trace":${destinations},"error":${message},"errorDetails":${details}}`;
   }
   const error = failure ? JSON.stringify(serializeError(failure)) : 'null';
-  return `{"v":"2",${execution},${values},"error":${error}}`;
+  return `{"v":"2",${execution},${values},"trace":${trace},"error":${error}}`;
 }
 
 function outputOf(outcome: RunOutcome): string {

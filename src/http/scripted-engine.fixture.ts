@@ -161,6 +161,7 @@ export class ScriptedEngine implements Engine {
       output: undefined,
       failure: undefined,
       format: 'current',
+      trace: null,
       ...run.ending,
     };
   }
@@ -170,6 +171,10 @@ export class ScriptedEngine implements Engine {
   }
 
   async close(): Promise<void> {}
+
+  recordTrace(): Promise<void> {
+    return notScripted('recordTrace');
+  }
 
   history(): Promise<HistoryPage> {
     return notScripted('history');

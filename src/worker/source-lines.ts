@@ -5,6 +5,7 @@
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { posix } from 'node:path';
 import type { Failure } from '../core/failure.js';
+import { withoutOwnFrames } from './own-frames.js';
 
 export class SourceLines {
   readonly #texts: ReadonlyMap<string, string>;
@@ -18,7 +19,7 @@ export class SourceLines {
   /** In place: the failure and its causes. */
   restore(failure: Failure): void {
     for (let at: Failure | undefined = failure; at; at = at.cause) {
-      if (at.stackTrace !== undefined) at.stackTrace = this.#restoreText(at.stackTrace);
+      if (at.stackTrace !== undefined) at.stackTrace = this.#restoreText(withoutOwnFrames(at.stackTrace));
     }
   }
 

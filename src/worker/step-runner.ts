@@ -6,7 +6,6 @@
  * 3. A step that ignores its AbortSignal runs on, and whatever it then says is dropped.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { fileURLToPath } from 'node:url';
 import { type Failure, toFailure } from '../core/failure.js';
 import { decodePayload, encodePayload } from '../core/json.js';
 import type { Log } from '../core/log.js';
@@ -15,6 +14,7 @@ import type { StepDefinition } from '../sdk/definition.js';
 import { CancelledError, isCancellation, TerminatedError, TimeoutError } from '../sdk/errors.js';
 import { executeStep } from '../sdk/step.js';
 import { provideStepContext } from '../sdk/step-context.js';
+import { withoutOwnFrames } from './own-frames.js';
 import { isLargerThan, PayloadTooLargeError } from './payload-size.js';
 import { RunningStep } from './running-step.js';
 
@@ -180,17 +180,10 @@ function describe(error: unknown): Failure {
   }
 }
 
-/** Frames of this package say nothing to the author of a step. */
-const OWN_FRAME = new RegExp(
-  `\\n[^\\n]*${fileURLToPath(new URL('../..', import.meta.url)).replace(/[^\w]/g, '\\$&')}(src|dist)/[^\\n]*`,
-  'g',
-);
-
 function bound(failure: Failure, payloadBytes: number): void {
   for (let at: Failure | undefined = failure; at; at = at.cause) {
     at.message = cut(at.message, MAX_MESSAGE_LENGTH);
-    if (at.stackTrace !== undefined)
-      at.stackTrace = cut(at.stackTrace.replace(OWN_FRAME, ''), MAX_STACK_LENGTH);
+    if (at.stackTrace !== undefined) at.stackTrace = cut(withoutOwnFrames(at.stackTrace), MAX_STACK_LENGTH);
     if (at.properties && isLargerThan(JSON.stringify(at.properties), payloadBytes / 10)) delete at.properties;
   }
 }

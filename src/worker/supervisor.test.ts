@@ -199,7 +199,6 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Every process below this one, workers and what they started. */
 const said = (text: RegExp) => lines.find(({ message }) => text.test(message));
 
 async function expectWorks(session: Session): Promise<void> {
@@ -268,6 +267,16 @@ describe('a worker', () => {
     await expectWorks(await source.worker(worker));
     expect(supervisor!.pids()).toHaveLength(1);
   });
+});
+
+test('a worker that was suspended as a whole is not taken for one that hangs', async () => {
+  const worker = await start({ watchdog: { hangMs: 500, turnTimeoutMs: 500 } });
+  const [pid] = supervisor!.pids();
+  process.kill(pid!, 'SIGSTOP');
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  process.kill(pid!, 'SIGCONT');
+  await expectWorks(worker);
+  expect(supervisor!.pids()).toEqual([pid]);
 });
 
 describe('a worker that user code breaks is replaced', () => {

@@ -105,9 +105,7 @@ describe('what could differ on replay refuses to be used', () => {
     const [command] = new ScriptedRun(code(use)).start().turn();
     expect(command).toMatchObject({ kind: 'failRun', failure: { message: expect.stringContaining(remedy) } });
     expect(command).toMatchObject({
-      failure: {
-        message: expect.stringMatching(/ cannot be used in a workflow, .* \(test\/workflow\.ts:2:\d+\)$/),
-      },
+      failure: { message: expect.stringContaining('cannot be used in a workflow') },
     });
   });
 

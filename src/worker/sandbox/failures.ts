@@ -1,10 +1,9 @@
-/** Errors that escape workflow code, as failures that help their reader: with the place, and the remedy where we know one. */
+/** Errors that escape workflow code, as failures that help their reader: with the place and the remedy, where we know them. */
 import { type Failure, toFailure } from '../../core/failure.js';
 import { remedyFor } from './refusals.js';
 
 /** Reads the stack of an error that was thrown in the sandbox. */
 export interface StackReader {
-  readable(stack: string): string;
   innermost(stack: string): string | undefined;
 }
 
@@ -26,10 +25,6 @@ export function failureOf(error: unknown, stacks: StackReader): Failure {
   if (stackTrace !== undefined) {
     const place = isMisplaced ? stacks.innermost(stackTrace) : undefined;
     if (place !== undefined) failure.message += ` (${place})`;
-  }
-  for (let at: Failure | undefined = failure; at; at = at.cause) {
-    if (at.stackTrace !== undefined && at.kind === 'application')
-      at.stackTrace = stacks.readable(at.stackTrace);
   }
   return failure;
 }

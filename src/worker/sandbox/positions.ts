@@ -1,8 +1,8 @@
 /**
- * Where in an author's files something happened, read from the stack of an error of the sandbox.
+ * The line of an author's file for an error's message, read from the error's stack.
  *
- * Frames of the sandbox itself say nothing to the author and are left out. Lines are those of the author's file when
- * the bundle carries a source map, otherwise those of the bundle.
+ * Only a bundle that carries a source map can name such a line: a line of the bundle itself would send the reader to
+ * the wrong place. Stacks as a whole are left to the worker, which maps them.
  */
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import type { WorkflowBundle } from '../bundle.js';
@@ -18,23 +18,7 @@ export class Positions {
     this.#bundles = new Map(bundles.map((bundle) => [bundle.filename, bundle]));
   }
 
-  /** The stack with only the frames of the author's files in it, each where the author wrote it. */
-  readable(stack: string): string {
-    const lines: string[] = [];
-    for (const line of stack.split('\n')) {
-      const frame = FRAME.exec(line);
-      if (!frame) {
-        if (!/^\s+at /.test(line)) lines.push(line);
-        continue;
-      }
-      const [, before, file, row, column, after] = frame as unknown as string[];
-      const position = this.#position(file!, Number(row), Number(column));
-      if (position !== undefined) lines.push(`${before}${position}${after}`);
-    }
-    return lines.join('\n');
-  }
-
-  /** `file:line:column` of the innermost frame in an author's file. */
+  /** `file:line:column` of the innermost frame in an author's file, when that is known. */
   innermost(stack: string): string | undefined {
     for (const line of stack.split('\n')) {
       const frame = FRAME.exec(line);
@@ -48,7 +32,7 @@ export class Positions {
     const bundle = this.#bundles.get(file);
     if (!bundle) return undefined;
     const entry = this.#mapOf(bundle)?.findEntry(line - 1, column - 1);
-    if (!entry || !('originalSource' in entry)) return `${file}:${line}:${column}`;
+    if (!entry || !('originalSource' in entry)) return undefined;
     const source = entry.originalSource.endsWith(file) ? file : entry.originalSource;
     return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   }

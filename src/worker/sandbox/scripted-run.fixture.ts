@@ -168,11 +168,6 @@ export class ScriptedRun {
     return plain(kept);
   }
 
-  /** The answer as it is, stacks included. */
-  rawAttempt(options: TurnOptions = {}) {
-    return this.#keepsNothing.runTurn({ ...this.task(options), events: this.history });
-  }
-
   task(options: TurnOptions = {}): TurnTask {
     return {
       kind: 'turn',
