@@ -41,7 +41,7 @@ export const DEFAULT_LIMITS: Limits = {
   updatesInFlightPerRun: 10,
   updatesPerRun: 2_000,
   childDepth: 100,
-  cachedRuns: 10_000,
+  cachedRuns: 5_000,
   messageTimeoutMs: 30_000,
   retentionMs: 7 * 24 * 3_600_000,
   retentionBatch: 50,

@@ -144,7 +144,6 @@ export class ActiveRun {
       !this.changed &&
       !this.isNew &&
       this.turn === undefined &&
-      !this.isTurnQueued &&
       this.inbox.length === 0 &&
       this.admitted.length === 0 &&
       this.accepted.size === 0 &&

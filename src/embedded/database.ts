@@ -38,7 +38,7 @@ export function openDatabase(dataDir: string): Database.Database {
     db.pragma('synchronous = FULL');
     db.pragma('trusted_schema = OFF');
     db.pragma('cell_size_check = ON');
-    db.pragma('cache_size = -65536');
+    db.pragma('cache_size = -32768');
     db.pragma('temp_store = MEMORY');
     // Checkpoints move pages in larger pieces than the default of 1,000; each costs a sync of the main file.
     db.pragma('wal_autocheckpoint = 4000');

@@ -9,6 +9,9 @@ import type { RunSelector } from '../engine.js';
 import type { ActiveRun } from './active-run.js';
 import type { RunRow, Tables } from './tables.js';
 
+/** Runs looked at after one commit, so that many busy ones do not slow every commit down. */
+const MAX_LOOKS = 500;
+
 export class Runs {
   readonly #active = new Map<string, ActiveRun>();
   /** The latest run of a workflow id, when that is in memory. */
@@ -72,13 +75,16 @@ export class Runs {
     return row;
   }
 
-  /** After a commit: closed runs leave; of the open ones the quiet leave, oldest first, when there are too many. */
+  /**
+   * After a commit: closed runs leave; of the open ones the quiet leave, oldest first, when there are too many. A turn
+   * or step that waits for a worker does not keep its run here: the queue knows it by its id.
+   */
   settle(committed: Iterable<ActiveRun>): void {
     for (const run of committed) if (run.isClosed && run.isQuiet) this.drop(run);
     if (this.#active.size <= this.maxQuiet) return;
-    let surplus = this.#active.size - this.maxQuiet;
+    let looks = Math.min(this.#active.size - this.maxQuiet, MAX_LOOKS);
     for (const run of this.#active.values()) {
-      if (surplus-- <= 0) return;
+      if (looks-- <= 0) return;
       if (run.isQuiet) this.drop(run);
       else this.#renew(run);
     }

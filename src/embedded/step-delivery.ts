@@ -76,7 +76,7 @@ export class StepDelivery {
         timeoutMs: Math.max(1, this.#deadline(step) - delivery.startedAt),
         heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
         lastHeartbeat: delivery.heartbeat,
-        idempotencyKey: `${state.started.originalExecutionRunId}/${step.activityId}`,
+        idempotencyKey: `${runId}/${step.activityId}`,
       });
     });
     return key;

@@ -349,6 +349,15 @@ describe('frames', () => {
     expect(packFrames(messages).flatMap(unpackFrame)).toEqual(messages);
   });
 
+  test('are split where they would be too large, and a message that is too large by itself is refused', () => {
+    const messages = Array.from({ length: 9 }, (_, i) => ({ kind: 'forget', runId: `${i}`.repeat(100) }));
+    const frames = packFrames(messages, 400);
+    expect(frames.length).toBeGreaterThan(1);
+    for (const frame of frames) expect(frame.length).toBeLessThanOrEqual(400);
+    expect(frames.flatMap(unpackFrame)).toEqual(messages);
+    expect(() => packFrames(messages, 50)).toThrow(/kind forget takes \d+ bytes; a frame may have 50/);
+  });
+
   test('keep a property named __proto__ from becoming a prototype', () => {
     const [message] = unpackFrame(
       packFrames([JSON.parse('{"kind":"x","properties":{"__proto__":{"polluted":1}}}')])[0]!,

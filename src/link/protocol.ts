@@ -20,17 +20,17 @@ export const MAX_FRAME_BYTES = 128 * 1024 * 1024;
 const packr = new Packr({ useRecords: true });
 
 /** As few frames as the limit allows. Throws when a single message is beyond it. */
-export function packFrames(messages: readonly object[]): Buffer[] {
+export function packFrames(messages: readonly object[], maxBytes = MAX_FRAME_BYTES): Buffer[] {
   const frame = packr.pack(messages);
-  if (frame.length <= MAX_FRAME_BYTES) return [frame];
+  if (frame.length <= maxBytes) return [frame];
   if (messages.length === 1) {
     const kind = String((messages[0] as { kind?: unknown }).kind);
     throw new RangeError(
-      `a message of kind ${kind} takes ${frame.length} bytes; a frame may have ${MAX_FRAME_BYTES}`,
+      `a message of kind ${kind} takes ${frame.length} bytes; a frame may have ${maxBytes}`,
     );
   }
   const half = messages.length >> 1;
-  return [...packFrames(messages.slice(0, half)), ...packFrames(messages.slice(half))];
+  return [...packFrames(messages.slice(0, half), maxBytes), ...packFrames(messages.slice(half), maxBytes)];
 }
 
 /** Throws when `frame` is not an array of messages. What the messages are is for the receiver to check. */

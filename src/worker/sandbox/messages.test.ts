@@ -150,10 +150,6 @@ describe('queries', () => {
           setHandler(defineQuery<unknown>('strange'), () => 1n);
           setHandler(defineQuery<string>('careless'), () => {
             void Promise.reject(new Error('lost'));
-            void Promise.resolve().then(() => {
-              count += 100;
-              return sleep(1);
-            });
             console.log('asked');
             return 'answered';
           });
@@ -228,6 +224,31 @@ describe('queries', () => {
       { level: 'info', message: 'asked' },
       { level: 'warn', message: expect.stringContaining('lost') },
     ]);
+  });
+
+  test('what a handler does later is still part of the query, and cannot ask for anything', () => {
+    const run = new ScriptedRun(({ workflow, defineQuery, defineSignal, setHandler, condition, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let go = false;
+          setHandler(defineQuery<void>('sneaky'), () => {
+            void Promise.resolve()
+              .then(() => sleep(1))
+              .catch(() => {});
+          });
+          setHandler(defineSignal('go'), () => {
+            go = true;
+          });
+          await condition(() => go);
+          await sleep(5);
+        },
+      }),
+    );
+    run.start().turn();
+    const first = run.turnAndAnswers({ readOnly: true, queries: [{ name: 'sneaky' }] });
+    expect(first.answers).toEqual([{ queryId: 0, kind: 'answered' }]);
+    expect(run.signal('go').turn()).toEqual([{ kind: 'startTimer', timerId: '1', durationMs: 5 }]);
   });
 
   test('can ask which handlers there are', () => {

@@ -36,23 +36,6 @@ export const clock = workflow({
   },
 });
 
-let moduleCounter = 0;
-const moduleList: string[] = [];
-
-/** Module state belongs to one run, and stays with it from turn to turn. */
-export const moduleState = workflow({
-  name: 'moduleState',
-  fn: async (input) => {
-    const place = input as Place;
-    for (let turn = 0; turn < 3; turn++) {
-      moduleCounter++;
-      moduleList.push(place.key);
-      await note({ ...place, value: moduleCounter });
-    }
-    return { moduleCounter, moduleList };
-  },
-});
-
 /** What workflow code must not do says so, and what to do instead. */
 export const forbidden = workflow({
   name: 'forbidden',
