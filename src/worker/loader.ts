@@ -21,6 +21,7 @@ import { isStateless } from './stateless.js';
 import { StepTable } from './step-table.js';
 
 export interface LoadedWorkflows {
+  directory: string;
   registered: RegisteredWorkflow[];
   bundles: WorkflowBundle[];
   library: LibraryBundle | undefined;
@@ -145,7 +146,8 @@ class Loading {
       });
     }
     const sourceLines = new SourceLines(sourceMaps);
-    return { registered, bundles, library, steps, sourceLines, codeId: codeIdOf(bundles, library) };
+    const codeId = codeIdOf(bundles, library);
+    return { directory: this.directory, registered, bundles, library, steps, sourceLines, codeId };
   }
 
   /** The steps that steps modules export, and those that the other files define for themselves. */

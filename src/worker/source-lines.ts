@@ -7,6 +7,9 @@ import { posix } from 'node:path';
 import type { Failure } from '../core/failure.js';
 import { withoutOwnFrames } from './own-frames.js';
 
+/** A place at the end of a line of a stack trace. */
+const PLACE = /([^\s()]+):(\d+):(\d+)(?=\)?$)/gm;
+
 export class SourceLines {
   readonly #texts: ReadonlyMap<string, string>;
   readonly #maps = new Map<string, SourceMap>();
@@ -23,16 +26,28 @@ export class SourceLines {
     }
   }
 
+  /** `file:line:column` of the innermost place in an author's file, when there is one. */
+  innermost(stack: string): string | undefined {
+    for (const [, file, line, column] of stack.matchAll(PLACE)) {
+      const original = this.#original(file!, Number(line), Number(column));
+      if (original !== undefined) return original;
+    }
+    return undefined;
+  }
+
   #restoreText(stack: string): string {
     return stack.replace(
-      /([^\s()]+):(\d+):(\d+)(?=\)?$)/gm,
-      (place, file: string, line: string, column: string) => {
-        const entry = this.#mapOf(file)?.findEntry(Number(line) - 1, Number(column) - 1);
-        if (!entry || !('originalSource' in entry)) return place;
-        const source = posix.join(posix.dirname(file), entry.originalSource);
-        return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
-      },
+      PLACE,
+      (place, file: string, line: string, column: string) =>
+        this.#original(file, Number(line), Number(column)) ?? place,
     );
+  }
+
+  #original(file: string, line: number, column: number): string | undefined {
+    const entry = this.#mapOf(file)?.findEntry(line - 1, column - 1);
+    if (!entry || !('originalSource' in entry)) return undefined;
+    const source = posix.join(posix.dirname(file), entry.originalSource);
+    return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   }
 
   /** Parsed when the first error of the file is seen; most files never have one. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ export const endless = workflow({ name: 'endless', fn: async () => { for (;;); }
 `;
 const STEPS = `
 import { step, stepContext } from 'perdure';
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 const define = (name, fn) => step({ name, fn });
 export const echo = define('echo', async (input) => ({ input, pid: process.pid }));
@@ -29,6 +30,7 @@ export const exit = define('exit', async () => process.exit(0));
 export const die = define('die', async () => process.kill(process.pid, 'SIGKILL'));
 export const abort = define('abort', async () => process.abort());
 export const loop = define('loop', async () => { for (;;); });
+export const block = define('block', async () => { writeFileSync(new URL('./blocked', import.meta.url), ''); for (;;); });
 export const microtasks = define('microtasks', async () => { for (;;) await null; });
 export const heap = define('heap', async () => { const all = []; for (;;) all.push(new Array(10_000).fill({})); });
 export const buffers = define('buffers', async () => { const all = []; for (;;) { all.push(Buffer.alloc(2 ** 20, 1)); await sleep(1); } });
@@ -462,7 +464,8 @@ describe('the end', () => {
     const pids = JSON.parse(output.toString()) as number[];
     expect(pids.map(isAlive)).toEqual([true, true]);
     const blocked = await source.worker();
-    blocked.send(step('loop'));
+    blocked.send(step('block'));
+    while (!existsSync(join(root, 'blocked'))) await new Promise((resolve) => setTimeout(resolve, 10));
     parent.kill('SIGKILL');
     await once(parent, 'close');
     while (pids.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -14,6 +14,7 @@ import type { FromWorker, ToWorker, TurnTask, WorkerSlots } from '../core/task.j
 import { LinkClient } from '../link/client.js';
 import { stepDefinition } from '../sdk/definition.js';
 import * as httpSteps from '../sdk/http-steps.js';
+import { LoadError } from './load-error.js';
 import type { LoadedWorkflows } from './loader.js';
 import { createSandbox, type Sandbox } from './sandbox/host.js';
 import { StepRunner } from './step-runner.js';
@@ -62,8 +63,10 @@ export class Worker {
       workflows: loaded.bundles,
       library: loaded.library,
       cacheSize: options.cacheSize,
+      stacks: loaded.sourceLines,
       log,
     });
+    this.#refuseBroken();
     this.#watchdog = new Watchdog(options.watchdog, () => this.#steps.stopOverdue());
     this.#steps = new StepRunner({
       find: (workflowType, stepName) =>
@@ -95,6 +98,15 @@ export class Worker {
     // A step that listens to its signal ends now, and its answer still counts.
     await within(ABORT_MS, ended);
     await this.#link.close();
+  }
+
+  /** Files that use at their top level what workflows must not are refused now, not when the first run needs them. */
+  #refuseBroken(): void {
+    const problems = this.#sandbox.check().map(({ filename, failure }) => ({
+      file: filename,
+      message: `the workflow's side of this file cannot be evaluated: ${failure.message}`,
+    }));
+    if (problems.length > 0) throw new LoadError(this.loaded.directory, problems);
   }
 
   /** Sends what is waiting, and nothing more. */

@@ -12,11 +12,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promiseHooks } from 'node:v8';
 import vm from 'node:vm';
+import type { Failure } from '../../core/failure.js';
 import type { Log } from '../../core/log.js';
 import type { TurnTask } from '../../core/task.js';
 import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
+import type { StackReader } from './failures.js';
 import type { HostBridge, Inside } from './main.js';
-import { Positions } from './positions.js';
 import type { TurnAnswer } from './turns.js';
 
 export interface SandboxOptions {
@@ -24,10 +25,16 @@ export interface SandboxOptions {
   library?: LibraryBundle;
   /** Runs that are kept between turns; 0 replays every turn from its first event. */
   cacheSize: number;
+  /** Finds the author's line in a stack trace. */
+  stacks?: StackReader;
   log: Log;
 }
 
+const NO_PLACES: StackReader = { innermost: () => undefined };
+
 export interface Sandbox {
+  /** Evaluates the files of every workflow once, as a run would; what went wrong, by file. */
+  check(): { filename: string; failure: Failure }[];
   runTurn(task: TurnTask): TurnAnswer;
   forget(runId: string): void;
   /** The runs that left the cache since this was asked last. */
@@ -54,7 +61,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     // Evaluating anything in the context empties its queue of promise jobs.
     drain: () => void nothing.runInContext(context),
     scopes: new AsyncLocalStorage(),
-    stacks: new Positions(workflows),
+    stacks: options.stacks ?? NO_PLACES,
     log: (level, fields, message) => log[level](fields, message),
   };
   const inside = startInside(context, bridge);
@@ -67,6 +74,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         stopHooks();
       }
     },
+    check: inside.check,
     forget: inside.forget,
     takeEvicted: inside.takeEvicted,
   };

@@ -2,14 +2,15 @@
  * Runs inside the sandbox's context: the entry of the bundle that holds the SDK, zod and the replay machinery.
  * `host.ts` evaluates it once per process and talks to what `start` gives.
  */
+import type { Failure } from '../../core/failure.js';
 import type { TurnTask } from '../../core/task.js';
 import type { LogLevel, ScopeStorage } from '../../sdk/runtime.js';
 import type { CancellationScope } from '../../sdk/scope.js';
 import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
 import type { HostGlobals } from './borrowed.js';
 import { harden, installGlobals } from './environment.js';
-import type { StackReader } from './failures.js';
-import { type Compile, Modules } from './modules.js';
+import { failureOf, type StackReader } from './failures.js';
+import { type Compile, LoadError, Modules } from './modules.js';
 import { RejectionTracker } from './rejections.js';
 import { RunCache } from './run-cache.js';
 import { type ReplayedRun, type TurnAnswer, TurnRunner } from './turns.js';
@@ -34,6 +35,7 @@ export interface Inside {
     init(promise: unknown, parent: unknown): void;
     settled(promise: unknown): void;
   };
+  check(): { filename: string; failure: Failure }[];
   forget(runId: string): void;
   takeEvicted(): string[];
 }
@@ -59,6 +61,17 @@ export function start(bridge: HostBridge): Inside {
       return turns.runTurn(task);
     },
     promiseHooks: { init: rejections.onInit, settled: rejections.onSettled },
+    check: () =>
+      bridge.workflows.flatMap(({ workflowType, filename }) => {
+        try {
+          modules.definition(workflowType);
+          return [];
+        } catch (error) {
+          return [
+            { filename, failure: failureOf(error instanceof LoadError ? error.cause : error, bridge.stacks) },
+          ];
+        }
+      }),
     forget: (runId) => cache.forget(runId),
     takeEvicted: () => cache.takeEvicted(),
   };
