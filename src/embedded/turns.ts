@@ -78,13 +78,10 @@ export class Turns {
     const events = this.#eventsFor(run, worker);
     this.machine.dispatcher.remember(runId, worker, run.state.lastEventId);
     run.unsent = [];
-    worker.send({
-      ...this.#describe(run, turnId, run.state.lastAt),
-      events,
-      updates: [],
-      queries: queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
-      readOnly: true,
-    });
+    const { lastEventId: historyLength, lastAt: startedAt } = run.state;
+    worker.send(
+      this.#task(run, { turnId, startedAt, historyLength, events, updates: [], readOnly: true }, queries),
+    );
     if (run.isClosed && run.isQuiet) this.machine.runs.drop(run);
     return turnKey(turnId);
   }
@@ -228,22 +225,26 @@ export class Turns {
     }
   }
 
-  #describe(
+  #task(
     run: ActiveRun,
-    turnId: number,
-    startedAt: number,
-  ): Omit<TurnTask, 'events' | 'updates' | 'queries' | 'readOnly'> {
+    wanted: Pick<TurnTask, 'turnId' | 'startedAt' | 'historyLength' | 'events' | 'updates' | 'readOnly'>,
+    queries: readonly WaitingQuery[],
+  ): TurnTask {
     const { state } = run;
     return {
       kind: 'turn',
-      turnId,
+      turnId: wanted.turnId,
       runId: state.runId,
       workflowId: state.workflowId,
       workflowType: state.started.workflowType,
       catalog: state.started.catalog,
-      startedAt,
-      historyLength: state.lastEventId,
+      startedAt: wanted.startedAt,
+      events: wanted.events,
+      historyLength: wanted.historyLength,
       continueAsNewSuggested: this.#suggestsContinueAsNew(state.lastEventId),
+      updates: wanted.updates,
+      queries: queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
+      readOnly: wanted.readOnly,
     };
   }
 
@@ -255,15 +256,13 @@ export class Turns {
     this.machine.dispatcher.remember(run.state.runId, turn.worker, turn.upTo);
     run.unsent = [];
     const { lastEventId, turnScheduledEventId } = run.state;
-    turn.worker.send({
-      ...this.#describe(run, turn.turnId, turn.startedAt),
-      // Of a turn that only updates caused, the scheduled event is written when its answer has been taken.
-      historyLength: turnScheduledEventId === undefined ? lastEventId + 1 : lastEventId,
-      events,
-      updates: turn.updates.map((update) => update.request),
-      queries: turn.queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
-      readOnly: false,
-    });
+    // Of a turn that only updates caused, the scheduled event is written when its answer has been taken.
+    const historyLength = turnScheduledEventId === undefined ? lastEventId + 1 : lastEventId;
+    const updates = turn.updates.map((update) => update.request);
+    const { turnId, startedAt } = turn;
+    turn.worker.send(
+      this.#task(run, { turnId, startedAt, historyLength, events, updates, readOnly: false }, turn.queries),
+    );
   }
 
   #eventsFor(run: ActiveRun, worker: WorkerConnection): HistoryEvent[] {
