@@ -54,6 +54,10 @@ export class Messages {
   update(run: ActiveRun, name: string, input: Payload[]): Promise<Payload | undefined> {
     const { limits } = this.machine;
     const { workflowId, runId, updateCount } = run.state;
+    if (run.heldBack) {
+      const message = `the run is held back and takes no updates: ${run.heldBack.reason}`;
+      throw new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 10 });
+    }
     const waiting = run.admitted.length + (run.turn?.updates.length ?? 0);
     const inFlight = waiting + run.state.openUpdates.size;
     if (inFlight >= limits.updatesInFlightPerRun || updateCount + waiting >= limits.updatesPerRun) {
