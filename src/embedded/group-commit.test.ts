@@ -42,3 +42,10 @@ it('acknowledges nothing after a commit that failed, and says so (I19)', async (
   const again = folder.open();
   expect((await again.list({}, { limit: 10 })).runs).toEqual([]);
 });
+
+it('tells nobody of a run that is not on disk, also when its start is awaited and the wait is short', async () => {
+  const engine = folder.open();
+  const run = await engine.start({ ...request, isAwaited: true });
+  expect(await engine.outcome(run, { waitMs: 1 })).toBeUndefined();
+  expect(await engine.describe(run)).toMatchObject({ status: 'running' });
+});

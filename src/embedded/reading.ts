@@ -81,7 +81,11 @@ export class Reading {
       if (!closed) {
         closed = await this.#forClose.wait(runId, until - this.machine.clock.now(), abort);
         this.#requireRunning();
-        closed ??= this.#closedRun({ workflowId: selector.workflowId, runId });
+        if (!closed) {
+          // The caller is about to be told of a run whose start it may not have waited for.
+          await this.machine.commit.committed().catch(() => this.#requireRunning());
+          closed = this.#closedRun({ workflowId: selector.workflowId, runId });
+        }
         if (!closed) return undefined;
       }
       const next = follow ? successorOf(closed.close) : undefined;
