@@ -13,7 +13,7 @@ import { unreachable } from '../core/invariant.js';
 import type { Payload } from '../core/json.js';
 import { DEFAULT_LIMITS, type Limits } from '../core/limits.js';
 import { type Log, silentLog } from '../core/log.js';
-import type { FromWorker, ToWorker } from '../core/task.js';
+import type { ToWorker } from '../core/task.js';
 import type {
   Engine,
   EngineLoad,
@@ -42,16 +42,19 @@ import { Lifecycle } from './lifecycle.js';
 import { Listeners } from './listeners.js';
 import type { Machine } from './machine.js';
 import { Messages } from './messages.js';
+import { Queries } from './queries.js';
 import { Reading } from './reading.js';
+import { Recovery } from './recovery.js';
 import { Relations } from './relations.js';
 import { resetRun } from './reset.js';
 import { Retention } from './retention.js';
 import { Runs } from './runs.js';
+import { Sessions } from './sessions.js';
 import { StepDelivery } from './step-delivery.js';
 import { Tables } from './tables.js';
 import { Turns } from './turns.js';
 import { Waking } from './waking.js';
-import { Dispatcher, type QueuedTask, WorkerConnection } from './workers.js';
+import { Dispatcher, type QueuedTask, type WorkerConnection } from './workers.js';
 
 export { DataFolderError } from './database.js';
 
@@ -68,9 +71,6 @@ export interface EmbeddedEngineOptions {
 /** The name under which feedback reaches a workflow; always allowed, whatever signals are declared. */
 const FEEDBACK_SIGNAL = 'resume';
 
-/** Runs taken up after a start before other work gets its turn. */
-const TAKE_UP_BATCH = 100;
-
 export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   readonly #db: Database.Database;
   readonly #log: Log;
@@ -80,13 +80,10 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   readonly #reading: Reading;
   readonly #waking: Waking;
   readonly #retention: Retention;
-  readonly #workers = new Set<WorkerConnection>();
+  readonly #recovery: Recovery;
+  readonly #sessions: Sessions;
   /** Idempotency keys whose run is not on disk yet. */
   readonly #keysUnderWay = new Map<string, { fingerprint: string; ref: RunRef }>();
-  /** Runs that were active when the last process ended and have not been loaded since. */
-  readonly #toTakeUp = new Set<string>();
-  /** The code that each catalog's workers registered last. */
-  readonly #codeIds = new Map<string, string>();
   #stopped: Error | undefined;
 
   static open(options: EmbeddedEngineOptions): EmbeddedEngine {
@@ -113,7 +110,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
       limits,
       tables,
       commit,
-      runs: new Runs(tables, limits.cachedRuns, (run) => this.#loaded(run)),
+      runs: new Runs(tables, limits.cachedRuns, (run) => this.#recovery.loaded(run)),
       dispatcher: new Dispatcher((task, worker) => this.#give(task, worker)),
       observer: options.observer ?? {},
       listeners: new Listeners(),
@@ -123,47 +120,18 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
     machine.relations = new Relations(machine);
     machine.steps = new StepDelivery(machine);
     machine.turns = new Turns(machine);
+    machine.queries = new Queries(machine);
     this.#machine = machine;
     this.#messages = new Messages(machine);
     this.#reading = new Reading(machine);
     this.#waking = new Waking(machine);
     this.#retention = new Retention(machine);
-    this.#recover();
+    this.#recovery = new Recovery(machine);
+    this.#sessions = new Sessions(machine, this.#catalogs);
+    this.#recovery.start();
     this.#waking.start();
     this.#retention.start();
     machine.dispatcher.start();
-  }
-
-  /** Takes up what was under way when the last process ended. */
-  #recover(): void {
-    for (const runId of this.#machine.tables.activeRuns()) this.#toTakeUp.add(runId);
-    const takeUpSome = () => {
-      if (this.#stopped) return;
-      let count = 0;
-      for (const runId of this.#toTakeUp) {
-        this.#machine.runs.get(runId);
-        if (++count >= TAKE_UP_BATCH) break;
-      }
-      if (this.#toTakeUp.size > 0) setImmediate(takeUpSome);
-    };
-    takeUpSome();
-  }
-
-  /** A run came into memory: it has no turn under way, so what waited in its inbox comes into its history. */
-  #loaded(run: ActiveRun): void {
-    if (!run.isClosed) this.#machine.lifecycle.takeInbox(run);
-    if (this.#toTakeUp.delete(run.state.runId) && !run.isClosed) this.#takeUp(run);
-  }
-
-  #takeUp(run: ActiveRun): void {
-    for (const step of [...run.state.steps.values()]) {
-      if (step.delivery.status === 'queued') this.#machine.steps.enqueue(run, step);
-      else if (step.delivery.status === 'running') {
-        run.handedOut.delete(step.scheduledEventId);
-        this.#machine.steps.attemptLost(run, step, 'the server stopped while the step was running', 'other');
-      }
-    }
-    if (run.needsTurn) this.#machine.lifecycle.queueTurn(run);
   }
 
   #give(task: QueuedTask, worker: WorkerConnection): string | undefined {
@@ -171,7 +139,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
       case 'turn':
         return this.#machine.turns.handOut(task.runId, worker);
       case 'query':
-        return this.#machine.turns.handOutQueries(task.runId, worker);
+        return this.#machine.queries.handOut(task.runId, worker);
       case 'step':
         return this.#machine.steps.handOut(task.runId, task.scheduledEventId, worker);
       default:
@@ -197,6 +165,8 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
     this.#stopped ??= reason;
     this.#waking.stop();
     this.#retention.stop();
+    this.#recovery.stop();
+    this.#sessions.stop();
     this.#machine.dispatcher.stop();
     this.#messages.stop();
     this.#reading.stop(reason);
@@ -373,18 +343,15 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
     return this.#machine.listeners.add(listener);
   }
 
+  isRetained(runId: string): boolean {
+    this.#requireRunning();
+    return this.#machine.tables.runById(runId) !== undefined;
+  }
+
   load(): EngineLoad {
-    let turnsUnderWay = 0;
-    let stepsUnderWay = 0;
-    for (const worker of this.#workers) {
-      turnsUnderWay += worker.turns.size;
-      stepsUnderWay += worker.steps.size;
-    }
     return {
-      workers: this.#workers.size,
+      ...this.#sessions.load(),
       ...this.#machine.dispatcher.queued(),
-      turnsUnderWay,
-      stepsUnderWay,
       runsInMemory: this.#machine.runs.size,
     };
   }
@@ -401,86 +368,12 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
     this.#stop(
       new PerdureError('EngineUnavailableError', 'the server is shutting down', { retryAfterSeconds: 1 }),
     );
-    for (const worker of this.#workers) this.#machine.dispatcher.remove(worker);
-    this.#workers.clear();
     this.#db.close();
   }
 
   // ── TaskSource ───────────────────────────────────────────────────────────────────────────────────
 
   connect(send: (message: ToWorker) => void): WorkerSession {
-    const worker = new WorkerConnection(send);
-    this.#workers.add(worker);
-    return {
-      receive: (message) => {
-        if (this.#stopped || !worker.isConnected) return;
-        this.#machine.dispatcher.heard(worker);
-        this.#receive(worker, message);
-      },
-      disconnected: () => {
-        if (!this.#workers.delete(worker)) return;
-        this.#machine.dispatcher.remove(worker);
-        if (this.#stopped) return;
-        this.#machine.turns.workerLost(worker);
-        this.#machine.steps.workerLost(worker);
-      },
-    };
-  }
-
-  #receive(worker: WorkerConnection, message: FromWorker): void {
-    switch (message.kind) {
-      case 'register':
-        worker.identity = message.identity;
-        worker.format = message.resultFormat;
-        worker.slots = message.slots;
-        this.#catalogs.register(message.catalog, message.workflows);
-        this.#machine.dispatcher.register(worker, message.catalog);
-        this.#deployed(message.catalog, message.codeId);
-        return;
-      case 'turnCompleted':
-        this.#machine.turns.completed(worker, message);
-        return;
-      case 'turnMissed':
-        this.#machine.turns.missed(worker, message.turnId, message.runId);
-        return;
-      case 'turnFailed':
-        this.#machine.turns.failed(worker, message);
-        return;
-      case 'stepCompleted':
-        this.#machine.steps.completed(worker, message, message.result);
-        return;
-      case 'stepFailed':
-        this.#machine.steps.failed(worker, message, message.failure);
-        return;
-      case 'stepCancelled':
-        this.#machine.steps.cancelled(worker, message, message.details);
-        return;
-      case 'stepHeartbeat':
-        this.#machine.steps.heartbeat(worker, message, message.details);
-        return;
-      case 'evicted':
-        for (const runId of message.runIds) {
-          if (this.#machine.dispatcher.cachedBy(runId) === worker)
-            this.#machine.dispatcher.forget(runId, false);
-        }
-        return;
-      case 'pong':
-        return;
-      case 'draining':
-        worker.isDraining = true;
-        return;
-      default:
-        unreachable(message);
-    }
-  }
-
-  /** New code may fit what the old did not; the same code again, from a worker that was replaced, does not. */
-  #deployed(catalog: string, codeId: string): void {
-    if (this.#codeIds.get(catalog) === codeId) return;
-    this.#codeIds.set(catalog, codeId);
-    for (const runId of this.#machine.tables.heldBackRuns(catalog)) {
-      const run = this.#machine.runs.get(runId);
-      if (run) this.#machine.turns.retryHeldBack(run);
-    }
+    return this.#sessions.connect(send);
   }
 }

@@ -130,6 +130,15 @@ export class Lifecycle {
     this.queueTurn(run);
   }
 
+  /** Queues what the run needs next: a turn, or only the answers to its queries. */
+  goOn(run: ActiveRun): void {
+    if (run.needsTurn) this.queueTurn(run);
+    else if (run.queries.length > 0) {
+      const task = { kind: 'query', runId: run.state.runId } as const;
+      this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.isSuspect);
+    }
+  }
+
   queueTurn(run: ActiveRun): void {
     if (run.isTurnQueued || run.turn || (run.heldBack && run.heldBack.retryAt > this.machine.clock.now()))
       return;
@@ -204,10 +213,7 @@ export class Lifecycle {
     this.machine.dispatcher.forget(run.state.runId, true);
     const successor = this.#startSuccessor(run, event);
     this.#releaseUpdates(run, successor);
-    if (run.queries.length > 0) {
-      const task = { kind: 'query', runId: run.state.runId } as const;
-      this.machine.dispatcher.enqueue(run.state.started.catalog, task, false);
-    }
+    this.goOn(run);
     if (isReset) return;
     this.machine.relations.closeChildren(run);
     if (!successor) this.machine.relations.tellParent(run, event);

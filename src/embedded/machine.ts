@@ -6,6 +6,7 @@ import type { EngineObserver } from '../engine.js';
 import type { GroupCommit } from './group-commit.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { Listeners } from './listeners.js';
+import type { Queries } from './queries.js';
 import type { Relations } from './relations.js';
 import type { Runs } from './runs.js';
 import type { StepDelivery } from './step-delivery.js';
@@ -24,6 +25,7 @@ export interface Machine {
   readonly relations: Relations;
   readonly steps: StepDelivery;
   readonly turns: Turns;
+  readonly queries: Queries;
   readonly observer: EngineObserver;
   readonly listeners: Listeners;
   settingsOf(catalog: string, workflowType: string): WorkflowSettings;

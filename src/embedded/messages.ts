@@ -47,7 +47,7 @@ export class Messages {
         run.queries = run.queries.filter((each) => each !== query);
         reject(error);
       }, run);
-      this.machine.turns.query(run, query);
+      this.machine.queries.ask(run, query);
     });
   }
 

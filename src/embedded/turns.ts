@@ -15,10 +15,11 @@ import type { Command } from '../core/command.js';
 import { PerdureError } from '../core/errors.js';
 import type { HistoryEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
-import type { FromWorker, QueryAnswer, TurnTask } from '../core/task.js';
-import type { ActiveRun, AdmittedUpdate, TurnUnderWay, WaitingQuery } from './active-run.js';
+import type { FromWorker } from '../core/task.js';
+import type { ActiveRun, AdmittedUpdate, TurnUnderWay } from './active-run.js';
 import type { Machine } from './machine.js';
 import { brokenLimit, eventOfCommand, impossibleCommand, isCloseCommand } from './turn.js';
+import { eventsAfter, eventsFor, suggestsContinueAsNew, turnTask } from './turn-task.js';
 import { turnKey, type WorkerConnection } from './workers.js';
 
 /** The wait before a failed turn is tried again: 1 s, then four times as long each time, up to ten minutes. */
@@ -27,19 +28,10 @@ const TURN_BACKOFF = { firstMs: 1_000, factor: 4, maximumMs: 600_000 };
 /** Losses in a row after which a turn is held back even if it was never the one to blame. */
 const MAX_LOST_TURNS = 10;
 
-interface QueriesUnderWay {
-  runId: string;
-  worker: WorkerConnection;
-  queries: WaitingQuery[];
-}
-
 type Answered = Extract<FromWorker, { kind: 'turnCompleted' }>;
 type Failed = Extract<FromWorker, { kind: 'turnFailed' }>;
 
 export class Turns {
-  #lastTurnId = 0;
-  readonly #queries = new Map<number, QueriesUnderWay>();
-
   constructor(private readonly machine: Machine) {}
 
   /** Gives the run's turn to the worker, unless it needs none any more. */
@@ -50,7 +42,7 @@ export class Turns {
     if (!run.needsTurn || run.turn) return undefined;
     const { clock } = this.machine;
     const turn: TurnUnderWay = {
-      turnId: ++this.#lastTurnId,
+      turnId: this.machine.dispatcher.nextTurnId(),
       worker,
       startedAt: Math.max(clock.now(), run.state.lastAt),
       sentAt: monotonicMs(),
@@ -62,32 +54,12 @@ export class Turns {
     run.queries = [];
     run.turn = turn;
     worker.turns.set(turn.turnId, runId);
-    this.#send(run, turn, this.#eventsFor(run, worker));
+    this.#send(run, turn, eventsFor(this.machine, run, worker));
     return turnKey(turn.turnId);
   }
 
-  /** Asks the worker the queries that wait, on a run that has no turn to make. */
-  handOutQueries(runId: string, worker: WorkerConnection): string | undefined {
-    const run = this.machine.runs.get(runId);
-    if (!run || run.queries.length === 0 || run.needsTurn || run.turn) return undefined;
-    const turnId = ++this.#lastTurnId;
-    const { queries } = run;
-    run.queries = [];
-    this.#queries.set(turnId, { runId, worker, queries });
-    worker.turns.set(turnId, runId);
-    const events = this.#eventsFor(run, worker);
-    this.machine.dispatcher.remember(runId, worker, run.state.lastEventId);
-    run.unsent = [];
-    const { lastEventId: historyLength, lastAt: startedAt } = run.state;
-    worker.send(
-      this.#task(run, { turnId, startedAt, historyLength, events, updates: [], readOnly: true }, queries),
-    );
-    if (run.isClosed && run.isQuiet) this.machine.runs.drop(run);
-    return turnKey(turnId);
-  }
-
   completed(worker: WorkerConnection, answer: Answered): void {
-    if (this.#answerQueries(worker, answer.turnId, answer.answers)) return;
+    if (this.machine.queries.completed(worker, answer.turnId, answer.answers)) return;
     const run = this.#takeTurn(worker, answer.turnId, answer.runId);
     if (!run) return;
     const turn = run.turn!;
@@ -130,38 +102,21 @@ export class Turns {
     } else {
       this.#record(run, turn, worker, commands);
     }
-    this.#release(turn.queries, answer.answers);
-    if (!run.isClosed) this.#continue(run);
+    this.machine.queries.release(turn.queries, answer.answers);
+    if (!run.isClosed) this.machine.lifecycle.goOn(run);
   }
 
   /** The worker does not have the run any more: it gets the whole history. */
   missed(worker: WorkerConnection, turnId: number, runId: string): void {
     worker.cached.delete(runId);
-    const underWay = this.#queries.get(turnId);
-    if (underWay) {
-      this.#queries.delete(turnId);
-      worker.turns.delete(turnId);
-      this.machine.dispatcher.forget(runId, false);
-      const run = this.machine.runs.get(runId);
-      if (!run) return;
-      run.queries.unshift(...underWay.queries);
-      this.#continue(run);
-      this.machine.dispatcher.freed(worker);
-      return;
-    }
+    if (this.machine.queries.missed(worker, turnId)) return;
     const run = this.machine.runs.get(runId);
     if (run?.turn?.turnId !== turnId) return;
-    this.#send(run, run.turn, this.#eventsAfter(run, 0));
+    this.#send(run, run.turn, eventsAfter(this.machine, run, 0));
   }
 
   failed(worker: WorkerConnection, answer: Failed): void {
-    const underWay = this.#queries.get(answer.turnId);
-    if (underWay) {
-      this.#endQueries(worker, answer.turnId);
-      this.machine.dispatcher.forget(answer.runId, true);
-      refuseQueries(underWay.queries, answer.failure.message);
-      return;
-    }
+    if (this.machine.queries.failed(worker, answer.turnId, answer.failure)) return;
     const run = this.#takeTurn(worker, answer.turnId, answer.runId);
     if (!run) return;
     const turn = run.turn!;
@@ -172,16 +127,9 @@ export class Turns {
   /** The worker is gone; its turns are given to another. */
   workerLost(worker: WorkerConnection): void {
     for (const [turnId, runId] of worker.turns) {
+      if (this.machine.queries.lost(turnId)) continue;
       const run = this.machine.runs.get(runId);
-      const underWay = this.#queries.get(turnId);
-      this.#queries.delete(turnId);
-      if (!run) continue;
-      if (underWay) {
-        run.queries.unshift(...underWay.queries);
-        this.#continue(run);
-        continue;
-      }
-      if (run.turn?.turnId !== turnId) continue;
+      if (run?.turn?.turnId !== turnId) continue;
       const { startedAt } = run.turn;
       this.machine.lifecycle.abandonTurn(run);
       this.machine.lifecycle.takeInbox(run);
@@ -192,7 +140,7 @@ export class Turns {
         const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
         this.#holdBack(run, startedAt, 'WORKFLOW_WORKER_UNHANDLED_FAILURE', failure);
       } else {
-        this.#continue(run);
+        this.machine.lifecycle.goOn(run);
       }
     }
     worker.turns.clear();
@@ -204,52 +152,7 @@ export class Turns {
     run.heldBack.retryAt = this.machine.clock.now();
     run.changed = true;
     this.machine.commit.changed(run);
-    this.#continue(run);
-  }
-
-  query(run: ActiveRun, query: WaitingQuery): void {
-    if (run.heldBack && !run.isClosed) {
-      refuseQueries([query], run.heldBack.reason);
-      return;
-    }
-    run.queries.push(query);
-    if (!run.turn) this.#continue(run);
-  }
-
-  /** Queues what the run needs next: a turn, or only the answers to its queries. */
-  #continue(run: ActiveRun): void {
-    if (run.needsTurn) this.machine.lifecycle.queueTurn(run);
-    else if (run.queries.length > 0) {
-      const task = { kind: 'query', runId: run.state.runId } as const;
-      this.machine.dispatcher.enqueue(run.state.started.catalog, task, run.isSuspect);
-    }
-  }
-
-  #task(
-    run: ActiveRun,
-    wanted: Pick<TurnTask, 'turnId' | 'startedAt' | 'historyLength' | 'events' | 'updates' | 'readOnly'>,
-    queries: readonly WaitingQuery[],
-  ): TurnTask {
-    const { state } = run;
-    return {
-      kind: 'turn',
-      turnId: wanted.turnId,
-      runId: state.runId,
-      workflowId: state.workflowId,
-      workflowType: state.started.workflowType,
-      catalog: state.started.catalog,
-      startedAt: wanted.startedAt,
-      events: wanted.events,
-      historyLength: wanted.historyLength,
-      continueAsNewSuggested: this.#suggestsContinueAsNew(state.lastEventId),
-      updates: wanted.updates,
-      queries: queries.map(({ queryId, name, input }) => ({ queryId, name, input })),
-      readOnly: wanted.readOnly,
-    };
-  }
-
-  #suggestsContinueAsNew(historyLength: number): boolean {
-    return historyLength >= this.machine.limits.historyEventsSuggestContinue;
+    this.machine.lifecycle.goOn(run);
   }
 
   #send(run: ActiveRun, turn: TurnUnderWay, events: HistoryEvent[]): void {
@@ -260,22 +163,8 @@ export class Turns {
     const historyLength = turnScheduledEventId === undefined ? lastEventId + 1 : lastEventId;
     const updates = turn.updates.map((update) => update.request);
     const { turnId, startedAt } = turn;
-    turn.worker.send(
-      this.#task(run, { turnId, startedAt, historyLength, events, updates, readOnly: false }, turn.queries),
-    );
-  }
-
-  #eventsFor(run: ActiveRun, worker: WorkerConnection): HistoryEvent[] {
-    const sentUpTo = worker.cached.get(run.state.runId) ?? 0;
-    const first = run.unsent[0];
-    if (first ? first.id === sentUpTo + 1 : sentUpTo === run.state.lastEventId) return run.unsent;
-    return this.#eventsAfter(run, sentUpTo);
-  }
-
-  #eventsAfter(run: ActiveRun, afterEventId: number): HistoryEvent[] {
-    const unsaved = run.unsaved.filter((event) => event.id > afterEventId);
-    if (unsaved[0]?.id === afterEventId + 1) return unsaved;
-    return [...this.machine.tables.readEvents(run.key, afterEventId), ...unsaved];
+    const wanted = { turnId, startedAt, historyLength, events, updates, readOnly: false };
+    turn.worker.send(turnTask(this.machine, run, wanted, turn.queries));
   }
 
   #takeTurn(worker: WorkerConnection, turnId: number, runId: string): ActiveRun | undefined {
@@ -298,7 +187,7 @@ export class Turns {
         type: 'WORKFLOW_TASK_STARTED',
         attributes: {
           scheduledEventId,
-          ...(this.#suggestsContinueAsNew(turn.upTo) && { suggestContinueAsNew: true }),
+          ...(suggestsContinueAsNew(this.machine, turn.upTo) && { suggestContinueAsNew: true }),
         },
       },
       turn.startedAt,
@@ -433,45 +322,9 @@ export class Turns {
       retryAt: now + waitMs,
     };
     run.changed = true;
-    refuseQueries(run.queries, failure.message);
-    run.queries = [];
+    this.machine.queries.refuseAll(run, failure.message);
     this.machine.lifecycle.takeInbox(run);
     if (scheduledEventId !== undefined) this.machine.lifecycle.scheduleTurn(run);
     this.machine.commit.changed(run);
-  }
-
-  #answerQueries(worker: WorkerConnection, turnId: number, answers: QueryAnswer[]): boolean {
-    const underWay = this.#endQueries(worker, turnId);
-    if (!underWay) return false;
-    this.#release(underWay.queries, answers);
-    return true;
-  }
-
-  #endQueries(worker: WorkerConnection, turnId: number): QueriesUnderWay | undefined {
-    const underWay = this.#queries.get(turnId);
-    if (!underWay) return undefined;
-    this.#queries.delete(turnId);
-    worker.turns.delete(turnId);
-    this.machine.dispatcher.freed(worker);
-    return underWay;
-  }
-
-  /** An answer may show what the turn before it decided, so it waits for that to be on disk. */
-  #release(queries: readonly WaitingQuery[], answers: readonly QueryAnswer[]): void {
-    if (queries.length === 0) return;
-    const byId = new Map(answers.map((answer) => [answer.queryId, answer]));
-    this.machine.commit.afterCommit(() => {
-      for (const query of queries) {
-        const answer = byId.get(query.queryId);
-        if (answer) query.resolve(answer);
-        else query.refuse(new PerdureError('QueryFailedError', 'the worker did not answer the query'));
-      }
-    });
-  }
-}
-
-function refuseQueries(queries: readonly WaitingQuery[], reason: string): void {
-  for (const query of queries) {
-    query.refuse(new PerdureError('QueryFailedError', `the run is held back: ${reason}`));
   }
 }

@@ -103,6 +103,7 @@ export class Dispatcher {
   readonly #cachedBy = new Map<string, WorkerConnection>();
   readonly #toPump = new Set<CatalogQueues>();
   #isScheduled = false;
+  #lastTurnId = 0;
 
   #watch: NodeJS.Timeout | undefined;
 
@@ -135,6 +136,10 @@ export class Dispatcher {
 
   workersOf(catalog: string): number {
     return this.#queues(catalog).workers.size;
+  }
+
+  nextTurnId(): number {
+    return ++this.#lastTurnId;
   }
 
   enqueue(catalog: string, task: QueuedTask, isSuspect: boolean): void {
