@@ -1,6 +1,6 @@
 // Builds dist/: the program by tsc, and the code that runs inside the workflow sandbox as one file.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -21,6 +21,12 @@ await build({
   target: 'node20',
   logLevel: 'warning',
 });
+
+// What /docs serves is shipped with the package, so that installing it brings no page library along.
+mkdirSync('dist/docs', { recursive: true });
+for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE']) {
+  copyFileSync(`node_modules/swagger-ui-dist/${file}`, `dist/docs/${file}`);
+}
 
 if (existsSync('dist/cli/main.js')) chmodSync('dist/cli/main.js', 0o755);
 process.exitCode = tsc.status ?? 1;

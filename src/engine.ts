@@ -199,6 +199,8 @@ export interface RunListener {
 export interface RunWatch {
   /** Returns the function that ends it. */
   watch(listener: RunListener): () => void;
+  /** Whether the run is open or still retained. */
+  isRetained(runId: string): boolean;
 }
 
 /** Measurements of an engine at work, for whoever collects them. Called often: an observer must be cheap and must not throw. */
@@ -206,12 +208,13 @@ export interface EngineObserver {
   runStarted?(workflowType: string): void;
   runClosed?(workflowType: string, status: ClosedStatus): void;
   /** From handing the turn out to its answer. */
-  turnEnded?(workflowType: string, durationMs: number): void;
+  turnEnded?(workflowType: string, durationMs: number, run: RunRef): void;
   /** From the start of the attempt to its answer. */
   attemptEnded?(
     stepType: string,
     outcome: 'completed' | 'failed' | 'cancelled' | 'timedOut' | 'lost',
     durationMs: number,
+    run: RunRef,
   ): void;
   committed?(runs: number, durationMs: number): void;
 }

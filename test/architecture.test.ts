@@ -14,9 +14,11 @@ const MAY_IMPORT: Record<string, string[]> = {
   link: ['engine', 'core'],
   worker: ['sdk', 'link', 'core'],
   embedded: ['engine', 'core'],
-  http: ['engine', 'core'],
-  cli: ['http', 'embedded', 'worker', 'link', 'engine', 'core'],
-  server: ['http', 'embedded', 'worker', 'link', 'engine', 'core'],
+  trace: ['engine', 'core'],
+  telemetry: ['engine', 'core'],
+  http: ['engine', 'trace', 'telemetry', 'core'],
+  cli: ['http', 'embedded', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
+  server: ['http', 'embedded', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
 };
 
 /** Packages that one part alone knows. */
@@ -28,6 +30,9 @@ const KNOWN_ONLY_BY: Record<string, string> = {
   ws: 'link',
   msgpackr: 'link',
   esbuild: 'worker',
+  '@aws-sdk': 'trace',
+  'prom-client': 'telemetry',
+  '@opentelemetry': 'telemetry',
 };
 
 interface SourceFile {

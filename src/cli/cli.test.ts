@@ -30,6 +30,7 @@ describe('wrong use', () => {
     ['no workers', ['dev', '--workers', '0'], {}, /--workers.*1 to 256/],
     ['a catalog with a space', ['serve'], { PERDURE_CATALOG: 'a b' }, /PERDURE_CATALOG/],
     ['an empty token', ['serve'], { API_AUTH_TOKEN: '' }, /API_AUTH_TOKEN.*empty/],
+    ['an origin that is none', ['serve'], { CORS_ORIGINS: 'https://a.example, *' }, /CORS_ORIGINS.*"\*"/],
     ['an unknown result format', ['serve', '--result-format', 'new'], {}, /current, legacy/],
     ['a server that is no URL', ['worker', 'x', '--server', 'localhost:3001'], {}, /--server/],
     ['an unknown flag', ['serve', '--prot', '1'], {}, /--prot/],
@@ -114,6 +115,15 @@ describe('dev', () => {
 });
 
 describe('serve and worker', () => {
+  it('let web pages of the listed origins call', async () => {
+    const origins = 'https://a.example, http://localhost:5173/';
+    const server = await workplace.serve([], { CORS_ORIGINS: origins });
+    for (const origin of ['https://a.example', 'http://localhost:5173']) {
+      const response = await fetch(`${server.url}/workflow/catalog`, { headers: { origin } });
+      expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+    }
+  });
+
   it('run workflows together, keep state over a restart and end at SIGTERM with 0', async () => {
     const first = await workplace.serve(['--workflows', EXAMPLES, '--workers', '1']);
     const answer = (await (await run(first.url, { ...GREETING, workflowId: 'kept' })).json()) as {

@@ -8,6 +8,7 @@ import {
   DEFAULT_WORKFLOWS,
   isProduction,
   type ServerSettings,
+  type ServeSettings,
   type WorkerSettings,
   workflowsFolder,
 } from './options.js';
@@ -16,9 +17,7 @@ import { untilSignal } from './shutdown.js';
 import { StartError } from './start-failure.js';
 import { welcomeText } from './welcome.js';
 
-/** Steps get this long to end when the service stops for good. */
-const STOP_GRACE_MS = 10_000;
-/** In development nobody wants to wait for it. */
+/** In development nobody wants to wait for steps to end. */
 const DEV_STOP_GRACE_MS = 1_000;
 /** Short enough to be noticed as weak before it is guessed. */
 const SHORT_TOKEN_LENGTH = 32;
@@ -38,10 +37,11 @@ export async function dev(folder: string | undefined, settings: ServerSettings):
   return serveUntilEnd(service, signal, DEV_STOP_GRACE_MS, log);
 }
 
-export async function serve(settings: ServerSettings & { workflows?: string }): Promise<number> {
+export async function serve(settings: ServeSettings): Promise<number> {
   requireToken(settings);
   const signal = untilSignal();
-  const log = jsonLog();
+  const { logLevel, shutdownGrace } = settings;
+  const log = jsonLog(logLevel);
   for (const token of settings.token ? splitTokens(settings.token) : []) {
     if (token.length < SHORT_TOKEN_LENGTH) {
       log.warn(
@@ -50,17 +50,17 @@ export async function serve(settings: ServerSettings & { workflows?: string }): 
       );
     }
   }
-  const service = await startService({ ...settings, log });
+  const service = await startService({ ...settings, log, logCalls: logLevel === 'debug' });
   const { catalog, data, workflows } = settings;
   if (workflows !== undefined) await Promise.race([service.registered, signal, service.failed]);
   log.info({ url: service.url, catalog, data, workflows }, 'perdure is ready');
-  return serveUntilEnd(service, signal, STOP_GRACE_MS, log);
+  return serveUntilEnd(service, signal, shutdownGrace, log);
 }
 
 export async function worker(folder: string | undefined, settings: WorkerSettings): Promise<number> {
   const directory = workflowsFolder(folder) ?? DEFAULT_WORKFLOWS;
   const signal = untilSignal();
-  const log = jsonLog();
+  const log = jsonLog(settings.logLevel);
   const { server, token, catalog, workers: count, resultFormat } = settings;
   const workers = startWorkers({
     directory,
@@ -76,7 +76,7 @@ export async function worker(folder: string | undefined, settings: WorkerSetting
     log.info({ server, catalog, folder: relative('.', directory), workers: count }, 'the workers are ready');
     await signal;
   }
-  await workers.stop(STOP_GRACE_MS);
+  await workers.stop(settings.shutdownGrace);
   return 0;
 }
 

@@ -3,9 +3,32 @@ import pc from 'picocolors';
 import { pino } from 'pino';
 import type { Log } from '../core/log.js';
 
-export function jsonLog(): Log {
-  // Synchronous, so that the last words of a process that ends are not lost.
-  return pino({ base: { pid: process.pid } }, pino.destination({ dest: 1, sync: true }));
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** No line names these on purpose. Should one do so by mistake, the values stay out all the same. */
+const SECRETS = [
+  'authorization',
+  'cookie',
+  'token',
+  'ticket',
+  'password',
+  'payload',
+  'input',
+  'output',
+  'result',
+];
+
+export function jsonLog(level: LogLevel): Log {
+  return pino(
+    {
+      level,
+      base: { pid: process.pid },
+      redact: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
+    },
+    // Synchronous, so that the last words of a process that ends are not lost.
+    pino.destination({ dest: 1, sync: true }),
+  );
 }
 
 export function prettyLog(): Log {

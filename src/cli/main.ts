@@ -5,14 +5,23 @@ import { Command, CommanderError } from 'commander';
 import pc from 'picocolors';
 import {
   catalogOption,
+  corsOption,
   dataOption,
   hostOption,
+  logLevelOption,
   portOption,
   resultFormatOption,
+  retentionOption,
   type ServerSettings,
+  type ServeSettings,
   serverOption,
+  shutdownGraceOption,
   spareCores,
   tokenOption,
+  traceBucketOption,
+  traceEndpointOption,
+  traceRegionOption,
+  tracesOption,
   type WorkerSettings,
   workersOption,
   workflowsOption,
@@ -54,10 +63,16 @@ program
   .addOption(portOption())
   .addOption(hostOption())
   .addOption(dataOption())
+  .addOption(retentionOption())
   .addOption(catalogOption())
   .addOption(workersOption(1))
   .addOption(tokenOption())
+  .addOption(corsOption())
   .addOption(resultFormatOption())
+  .addOption(tracesOption('all'))
+  .addOption(traceBucketOption())
+  .addOption(traceRegionOption())
+  .addOption(traceEndpointOption())
   .action((folder: string | undefined, settings: ServerSettings) =>
     run((commands) => commands.dev(folder, settings), settings),
   );
@@ -69,13 +84,19 @@ program
   .addOption(portOption())
   .addOption(hostOption())
   .addOption(dataOption())
+  .addOption(retentionOption())
   .addOption(catalogOption())
   .addOption(workersOption(spareCores()))
   .addOption(tokenOption())
+  .addOption(corsOption())
   .addOption(resultFormatOption())
-  .action((settings: ServerSettings & { workflows?: string }) =>
-    run((commands) => commands.serve(settings), settings),
-  );
+  .addOption(tracesOption('on-demand'))
+  .addOption(traceBucketOption())
+  .addOption(traceRegionOption())
+  .addOption(traceEndpointOption())
+  .addOption(logLevelOption())
+  .addOption(shutdownGraceOption())
+  .action((settings: ServeSettings) => run((commands) => commands.serve(settings), settings));
 
 program
   .command('worker')
@@ -86,6 +107,8 @@ program
   .addOption(catalogOption())
   .addOption(workersOption(spareCores()))
   .addOption(resultFormatOption())
+  .addOption(logLevelOption())
+  .addOption(shutdownGraceOption())
   .action((folder: string | undefined, settings: WorkerSettings) =>
     run((commands) => commands.worker(folder, settings)),
   );

@@ -4,27 +4,50 @@
  */
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
+import { toMs } from '../core/duration.js';
+import { DEFAULT_LIMITS } from '../core/limits.js';
 import { CATALOG_PATTERN, isCatalogName, MAX_CATALOG_LENGTH } from '../core/names.js';
 import type { ResultFormat } from '../core/run.js';
 import { splitTokens } from '../http/auth.js';
+import { parseOrigin } from '../http/cors.js';
+import { TRACE_MODES, type TraceMode } from '../trace/modes.js';
+import type { ObjectStoreSettings } from '../trace/object-store.js';
+import { LOG_LEVELS, type LogLevel } from './logs.js';
+import { StartError } from './start-failure.js';
+
+/** Of the commands that run until they are told to stop. */
+interface ProcessSettings {
+  logLevel: LogLevel;
+  /** Milliseconds. */
+  shutdownGrace: number;
+}
 
 export interface ServerSettings {
   port: number;
   host?: string;
   data: string;
+  /** Milliseconds. */
+  retention: number;
   catalog: string;
   workers: number;
   token?: string;
+  corsOrigins: string[];
   resultFormat: ResultFormat;
+  traces: TraceMode;
+  traceBucket?: string;
+  traceRegion?: string;
+  traceEndpoint?: string;
 }
 
-export interface WorkerSettings {
+export interface WorkerSettings extends ProcessSettings {
   server: string;
   catalog: string;
   workers: number;
   token?: string;
   resultFormat: ResultFormat;
 }
+
+export type ServeSettings = ServerSettings & ProcessSettings & { workflows?: string };
 
 export const DEFAULT_WORKFLOWS = './workflows';
 
@@ -44,6 +67,12 @@ export const dataOption = () =>
     .env('PERDURE_DATA_DIR')
     .default('./.perdure')
     .argParser(notEmpty);
+
+export const retentionOption = () =>
+  new Option('--retention <duration>', 'how long closed runs are kept, such as "30 days"')
+    .env('PERDURE_RETENTION')
+    .default(DEFAULT_LIMITS.retentionMs, '7 days')
+    .argParser(duration);
 
 export const catalogOption = () =>
   new Option('--catalog <name>', 'catalog that the workflows are registered in')
@@ -70,7 +99,7 @@ export const serverOption = () =>
     .env('PERDURE_SERVER')
     .default('http://127.0.0.1:3001')
     .argParser((value) => {
-      if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
+      if (isHttpUrl(value)) return value;
       throw new InvalidArgumentError('It must be a URL such as https://perdure.example.com.');
     });
 
@@ -89,11 +118,70 @@ export const tokenOption = () =>
       }
     });
 
+export const corsOption = () =>
+  new Option('--cors-origins <origins>', 'origins of web pages that may call, separated by commas')
+    .env('CORS_ORIGINS')
+    .default([], 'none')
+    .argParser((value) => {
+      const origins = value.split(',').map((part) => part.trim());
+      try {
+        return origins.filter((part) => part !== '').map(parseOrigin);
+      } catch (error) {
+        throw new InvalidArgumentError(`${(error as Error).message}.`);
+      }
+    });
+
 export const resultFormatOption = () =>
   new Option('--result-format <form>', 'form in which results of new runs are answered')
     .env('PERDURE_RESULT_FORMAT')
     .default('current')
     .choices(['current', 'legacy']);
+
+export const tracesOption = (mode: TraceMode) =>
+  new Option('--traces <when>', 'runs whose trace is written when they close; others get theirs when asked')
+    .env('TRACES')
+    .default(mode)
+    .choices(TRACE_MODES);
+
+export const traceBucketOption = () =>
+  new Option('--trace-bucket <name>', 'bucket of an object store that traces are uploaded to')
+    .env('TRACE_BUCKET')
+    .argParser(notEmpty);
+
+export const traceRegionOption = () =>
+  new Option('--trace-region <name>', 'region of the bucket').env('AWS_REGION').argParser(notEmpty);
+
+export const traceEndpointOption = () =>
+  new Option('--trace-endpoint <url>', 'S3-compatible object store to use instead of AWS')
+    .env('TRACE_ENDPOINT')
+    .argParser((value) => {
+      if (isHttpUrl(value)) return value;
+      throw new InvalidArgumentError('It must be a URL such as https://store.example.com.');
+    });
+
+/** Where traces are uploaded to, if anywhere. */
+export function traceStore(settings: ServerSettings): ObjectStoreSettings | undefined {
+  const { traceBucket: bucket, traceRegion } = settings;
+  if (bucket === undefined) return undefined;
+  const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = process.env;
+  const endpoint = settings.traceEndpoint ?? (AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL || undefined);
+  // Stores of other makers have no regions, and the protocol wants one all the same.
+  const region = traceRegion ?? (endpoint === undefined ? undefined : 'us-east-1');
+  if (region !== undefined) return { bucket, region, endpoint };
+  throw new StartError('a bucket for traces is in a region: set AWS_REGION, or --trace-region');
+}
+
+export const logLevelOption = () =>
+  new Option('--log-level <level>', 'least important lines that are logged; debug has one for every call')
+    .env('LOG_LEVEL')
+    .default('info')
+    .choices(LOG_LEVELS);
+
+export const shutdownGraceOption = () =>
+  new Option('--shutdown-grace <duration>', 'what running steps get to end when the program is stopped')
+    .env('PERDURE_SHUTDOWN_GRACE')
+    .default(10_000, '10 s')
+    .argParser(duration);
 
 export const workflowsOption = () =>
   new Option('--workflows <folder>', 'folder of workflows to run beside the server')
@@ -115,6 +203,18 @@ function wholeNumber(min: number, max: number): (value: string) => number {
     if (/^\d{1,9}$/.test(value) && number >= min && number <= max) return number;
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
+}
+
+function isHttpUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
+function duration(value: string): number {
+  try {
+    return toMs(value);
+  } catch {
+    throw new InvalidArgumentError('It must be a duration such as "10s", "12h" or "30 days".');
+  }
 }
 
 function notEmpty(value: string): string {

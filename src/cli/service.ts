@@ -13,15 +13,19 @@ import { EmbeddedEngine } from '../embedded/index.js';
 import type { TaskSource } from '../engine.js';
 import { createServer, createTokenCheck, splitTokens } from '../http/index.js';
 import { attachWorkerLink } from '../link/server.js';
+import { Metrics, registeredSpans } from '../telemetry/index.js';
+import { Traces } from '../trace/index.js';
 import { findWorkflowFiles } from '../worker/discover.js';
 import { startWorkers } from '../worker/supervisor.js';
-import type { ServerSettings } from './options.js';
+import { type ServerSettings, traceStore } from './options.js';
 import { shutDown } from './shutdown.js';
 
 export interface ServiceOptions extends ServerSettings {
   /** Without it no worker is started here; they connect from elsewhere. */
   workflows?: string;
   watch?: boolean;
+  /** A line in the log for every call. */
+  logCalls?: boolean;
   log: Log;
 }
 
@@ -41,11 +45,41 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { token, catalog, log, workflows } = options;
   // Before anything is created for a folder that was mistyped.
   if (workflows !== undefined) await findWorkflowFiles(workflows);
+  const store = traceStore(options);
 
   const { promise: failed, resolve: fail } = deferred<Error>();
   const { promise: registered, resolve: register } = deferred<Registration>();
-  const engine = EmbeddedEngine.open({ dataDir: options.data, log, onFatal: fail });
-  const server = createServer({ engine, token, defaultCatalog: catalog, log });
+  const metrics = new Metrics({ ofProcess: true });
+  const spans = registeredSpans();
+  const engine = EmbeddedEngine.open({
+    dataDir: options.data,
+    limits: { retentionMs: options.retention },
+    log,
+    observer: spans ? spans.observing(metrics.observer) : metrics.observer,
+    onFatal: fail,
+  });
+  metrics.watchEngine(() => engine.load());
+  const traces = await Traces.open({
+    engine,
+    watch: engine,
+    mode: options.traces,
+    dataDir: options.data,
+    store,
+    log,
+  }).catch(async (error) => {
+    await engine.close();
+    throw error;
+  });
+  const server = createServer({
+    engine,
+    traces,
+    token,
+    defaultCatalog: catalog,
+    corsOrigins: options.corsOrigins,
+    metrics,
+    log,
+    logCalls: options.logCalls,
+  });
   const linkToken = token ?? randomBytes(32).toString('hex');
   const isWorker = createTokenCheck(linkToken);
   const link = attachWorkerLink(server.raw, listening(engine, register), {
@@ -56,15 +90,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const stop = async (graceMs: number): Promise<void> => {
     let serverClosed: Promise<void> | undefined;
-    await shutDown([
-      async () => {
-        serverClosed = server.close();
-      },
-      () => stopWorkers(graceMs),
-      () => link.close(),
-      () => serverClosed!,
-      () => engine.close(),
-    ]);
+    await shutDown(
+      [
+        async () => {
+          serverClosed = server.close();
+        },
+        () => stopWorkers(graceMs),
+        () => link.close(),
+        () => serverClosed!,
+        () => traces.close(),
+        () => engine.close(),
+      ],
+      graceMs,
+    );
   };
 
   try {
@@ -81,6 +119,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         log,
       });
       stopWorkers = (graceMs) => workers.stop(graceMs);
+      metrics.watchWorkers(() => workers.restarts());
       await workers.ready;
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 /** How a command ends: by a signal, gracefully, and at once by a second one. */
 
-/** Longer than any part takes to drain; a shutdown that hangs must end all the same. */
-const MAX_SHUTDOWN_MS = 30_000;
+/** Longer than any part takes to close beyond the grace of the steps; a shutdown that hangs must end all the same. */
+const MAX_CLOSING_MS = 20_000;
 
 /** One press of Ctrl-C arrives more than once: from the terminal, and again from an npm that passes it on. */
 const SAME_KEY_PRESS_MS = 500;
@@ -24,11 +24,11 @@ export function untilSignal(): Promise<NodeJS.Signals> {
 }
 
 /** Does the steps in order, each although one before it failed, and ends with the first failure. */
-export async function shutDown(steps: (() => Promise<unknown>)[]): Promise<void> {
+export async function shutDown(steps: (() => Promise<unknown>)[], graceMs: number): Promise<void> {
   const impatience = setTimeout(() => {
     console.error('perdure: the shutdown took too long; exiting');
     process.exit(1);
-  }, MAX_SHUTDOWN_MS);
+  }, graceMs + MAX_CLOSING_MS);
   let failure: unknown;
   for (const step of steps) {
     try {

@@ -5,7 +5,7 @@ export class StartError extends Error {
 }
 
 /** By name rather than by class, so that wrong use is told without loading the whole program. */
-const FOR_PEOPLE = ['StartError', 'DataFolderError', 'LoadError'];
+const FOR_PEOPLE = ['StartError', 'DataFolderError', 'LoadError', 'TraceFolderError', 'ObjectStoreError'];
 
 /** Undefined for what is our own bug. */
 export function explainStartFailure(

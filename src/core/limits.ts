@@ -67,6 +67,12 @@ export interface HttpLimits {
   keepAliveTimeoutMs: number;
   /** What calls under way get to end when the server closes; those that wait for a run are answered at once. */
   closeGraceMs: number;
+  /** Open streams, each some tens of kilobytes; the next one is told to come back (429). */
+  streams: number;
+  /** A stream carries a comment this often, so that nothing on the way takes it for dead. */
+  streamKeepaliveMs: number;
+  /** A reader that takes nothing for this time is dropped; it can resume where it was. */
+  streamStallMs: number;
 }
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
@@ -79,12 +85,54 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   headersTimeoutMs: 10_000,
   keepAliveTimeoutMs: 65_000,
   closeGraceMs: 2_000,
+  streams: 5_000,
+  streamKeepaliveMs: 15_000,
+  streamStallMs: 30_000,
+};
+
+/** The bounds of writing and fetching traces, so that neither is felt by the runs. */
+export interface TraceLimits {
+  /** Closed runs that wait for their trace to be written in the background; a run beyond gets its when first asked. */
+  waitingRuns: number;
+  /** Traces made at a time because somebody asks; each holds one history in memory. */
+  builtAtOnce: number;
+  /** Events read at a time, before others get their turn. */
+  eventsPerPage: number;
+  /** Uploads and removals that failed and wait to be tried again. */
+  waitingRetries: number;
+  /** After these an upload waits until somebody asks for the trace, and a removal until the next start. */
+  retries: number;
+  firstRetryMs: number;
+  maxRetryMs: number;
+  storeConnectTimeoutMs: number;
+  /** Without a byte from the object store. */
+  storeIdleTimeoutMs: number;
+  /** One upload, one removal, or the start of an answer. */
+  storeTimeoutMs: number;
+  /** An object beyond this is no trace: several times the largest history. */
+  storedBytes: number;
+}
+
+export const DEFAULT_TRACE_LIMITS: TraceLimits = {
+  waitingRuns: 10_000,
+  builtAtOnce: 2,
+  eventsPerPage: 500,
+  waitingRetries: 10_000,
+  retries: 10,
+  firstRetryMs: 1_000,
+  maxRetryMs: 300_000,
+  storeConnectTimeoutMs: 3_000,
+  storeIdleTimeoutMs: 10_000,
+  storeTimeoutMs: 60_000,
+  storedBytes: 256 * 1024 * 1024,
 };
 
 /** Part of the wire contract, so the same everywhere: how long a synchronous run or a result may be waited for. */
 export const MAX_RUN_TIMEOUT_MS = 3_600_000;
 export const DEFAULT_RUN_TIMEOUT_MS = 30_000;
 export const MAX_RESULT_WAIT_MS = 60_000;
+/** What a long poll of the history is cut to. */
+export const MAX_LONG_POLL_MS = 60_000;
 
 /** Issues listed in one answer; a reader does not act on more. */
 export const MAX_ISSUES = 100;

@@ -95,7 +95,7 @@ export class StepDelivery {
     }
     const current = this.#take(worker, attempt);
     if (!current) return;
-    this.#observe(current.step, 'completed');
+    this.#observe(current.run, current.step, 'completed');
     const { scheduledEventId } = attempt;
     this.#close(current.run, current.step, {
       type: 'ACTIVITY_TASK_COMPLETED',
@@ -106,7 +106,7 @@ export class StepDelivery {
   failed(worker: WorkerConnection, attempt: StepAttempt, failure: Failure): void {
     const current = this.#take(worker, attempt);
     if (!current) return;
-    this.#observe(current.step, 'failed');
+    this.#observe(current.run, current.step, 'failed');
     this.#attemptFailed(current.run, current.step, failure, false);
   }
 
@@ -114,7 +114,7 @@ export class StepDelivery {
     const current = this.#take(worker, attempt);
     if (!current) return;
     const { run, step } = current;
-    this.#observe(step, 'cancelled');
+    this.#observe(run, step, 'cancelled');
     if (step.cancelRequestedEventId === undefined) {
       const failure: Failure = {
         kind: 'cancelled',
@@ -237,7 +237,7 @@ export class StepDelivery {
   /** The attempt has no outcome and never will. It counts as a try only if the step itself is to blame. */
   attemptLost(run: ActiveRun, step: PendingStep, message: string, blame: 'step' | 'other' | 'unknown'): void {
     const { delivery, settings } = step;
-    this.#observe(step, 'lost');
+    this.#observe(run, step, 'lost');
     if (blame === 'unknown') delivery.crashes++;
     // Where one attempt is all that is allowed, it counts: it may have had its effect.
     const counts = blame === 'step' || delivery.crashes > MAX_CRASHES || settings.retry.maximumAttempts === 1;
@@ -269,7 +269,7 @@ export class StepDelivery {
     const { delivery, scheduledEventId, activityType } = step;
     const wasRunning = delivery.status === 'running';
     if (wasRunning) {
-      this.#observe(step, 'timedOut');
+      this.#observe(run, step, 'timedOut');
       const key = attemptKey({ runId: run.state.runId, scheduledEventId, attempt: delivery.attempt });
       const worker = this.#holders.get(key);
       if (worker) this.#stop(key, worker, 'timedOut');
@@ -363,9 +363,13 @@ export class StepDelivery {
     );
   }
 
-  #observe(step: PendingStep, outcome: 'completed' | 'failed' | 'cancelled' | 'timedOut' | 'lost'): void {
+  #observe(
+    { state }: ActiveRun,
+    step: PendingStep,
+    outcome: 'completed' | 'failed' | 'cancelled' | 'timedOut' | 'lost',
+  ): void {
     const { clock, observer } = this.machine;
-    observer.attemptEnded?.(step.activityType, outcome, clock.now() - step.delivery.startedAt);
+    observer.attemptEnded?.(step.activityType, outcome, clock.now() - step.delivery.startedAt, state);
   }
 
   #expiresAt(step: PendingStep): number {

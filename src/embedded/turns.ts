@@ -64,7 +64,7 @@ export class Turns {
     if (!run) return;
     const turn = run.turn!;
     const { commands } = answer;
-    this.machine.observer.turnEnded?.(run.state.started.workflowType, monotonicMs() - turn.sentAt);
+    this.machine.observer.turnEnded?.(run.state.started.workflowType, monotonicMs() - turn.sentAt, run.state);
     if (run.inbox.length > 0 && commands.some(isCloseCommand)) {
       this.machine.lifecycle.abandonTurn(run);
       this.machine.lifecycle.takeInbox(run);

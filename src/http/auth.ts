@@ -13,9 +13,12 @@ import type { IncomingMessage } from 'node:http';
 /** Says why a request is refused, or undefined when it may pass. */
 export type Gate = (request: IncomingMessage) => string | undefined;
 
-/** The gate for `token`: one secret, or two of them separated by a comma while one replaces the other. */
-export function createGate(token: string | undefined): Gate {
-  if (token === undefined) return refuseUnlessLocal;
+/**
+ * The gate for `token`: one secret, or two of them separated by a comma while one replaces the other. Without one, web
+ * pages of other machines may call only if their origin is listed.
+ */
+export function createGate(token: string | undefined, isListedOrigin: (origin: string) => boolean): Gate {
+  if (token === undefined) return (request) => refuseUnlessLocal(request, isListedOrigin);
   const accepts = createTokenCheck(token);
   return (request) => {
     // Of several Authorization headers Node keeps the first; a proxy in front may have judged another one.
@@ -72,12 +75,15 @@ function hasSeveral(rawHeaders: string[], name: string): boolean {
   return found > 1;
 }
 
-function refuseUnlessLocal(request: IncomingMessage): string | undefined {
+function refuseUnlessLocal(
+  request: IncomingMessage,
+  isListedOrigin: (origin: string) => boolean,
+): string | undefined {
   if (!isLoopbackAuthority(request.headers.host)) {
     return 'This server has no token and so answers only on localhost: set API_AUTH_TOKEN to serve other names';
   }
   const { origin } = request.headers;
-  if (origin !== undefined && !isLoopbackOrigin(origin)) {
+  if (origin !== undefined && !isLoopbackOrigin(origin) && !isListedOrigin(origin)) {
     return 'This server has no token and so answers no web page from elsewhere: set API_AUTH_TOKEN';
   }
   return undefined;

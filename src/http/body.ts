@@ -13,6 +13,12 @@ import type { HttpLimits } from '../core/limits.js';
 export function readJsonBodies(app: FastifyInstance, limits: HttpLimits): void {
   const parseJson = safeParser(app);
   app.removeAllContentTypeParsers();
+  app.addHook('onRequest', ({ headers, raw }, _reply, done) => {
+    // Without a body there is nothing whose type could be wrong; `curl -X POST -d ''` names one all the same.
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers;
+    if (length === '0' && encoding === undefined) delete raw.headers['content-type'];
+    done();
+  });
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, raw, done) => {
     const body = raw as Buffer;
     if (body.length === 0) return done(null, undefined);

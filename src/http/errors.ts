@@ -24,14 +24,20 @@ export function errorBody(error: PerdureError): string {
   return JSON.stringify({ error: name, message, workflowId: details.workflowId, runId: details.runId });
 }
 
-export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
+/** What the caller is told of what was thrown. The rest of it goes to the log. */
+export function tellable(thrown: unknown, request: FastifyRequest, log: Log): PerdureError {
   const error = toPerdureError(thrown);
   if (error.name === 'InternalError') {
     log.error(
-      { err: thrown, requestId: request.id, method: request.method, url: path(request) },
+      { err: thrown, requestId: request.id, method: request.method, url: pathOf(request) },
       'a call failed',
     );
   }
+  return error;
+}
+
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
+  const error = tellable(thrown, request, log);
   const retryAfter = error.details.retryAfterSeconds ?? RETRY_AFTER_SECONDS[error.name];
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   if (error.name === 'UnauthorizedError') reply.header('www-authenticate', 'Basic realm="perdure"');
@@ -43,7 +49,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
 }
 
 /** The query is left out: it may carry what does not belong in a log. */
-function path(request: FastifyRequest): string {
+export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0]!;
 }
 

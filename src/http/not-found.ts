@@ -14,6 +14,13 @@ export class KnownPaths {
     });
   }
 
+  /** Every method and path, as `GET /workflow/:id/status`. */
+  all(): string[] {
+    return [...this.methods].flatMap(([url, { allowed }]) =>
+      [...allowed].map((method) => `${method} ${url}`),
+    );
+  }
+
   /** Methods that the path has, or none when nothing is there. */
   allowed(path: string): string[] {
     const methods = new Set<string>();

@@ -7,6 +7,7 @@
  */
 import { type Failure, MAX_CAUSE_DEPTH } from '../core/failure.js';
 import type { ClosedStatus } from '../core/run.js';
+import { serializeError } from '../core/serialized-error.js';
 import type { RunOutcome } from '../engine.js';
 
 export function resultText(outcome: RunOutcome): string {
@@ -40,21 +41,6 @@ function failureOf(outcome: RunOutcome): Failure | undefined {
   return outcome.status === 'completed' || outcome.status === 'continued_as_new'
     ? undefined
     : (outcome.failure ?? ERROR_OF_END[outcome.status]);
-}
-
-type SerializedError = Record<string, unknown> & { name: string; message: string };
-
-/** Names that the form itself defines; a property of the user's error must not pose as one of them. */
-const RESERVED = new Set(['name', 'message', 'activityType', 'cause', 'stack', 'stackTrace', '__proto__']);
-
-export function serializeError(failure: Failure, depth = 0): SerializedError {
-  const error: SerializedError = { name: failure.type, message: failure.message };
-  if (failure.activityType !== undefined) error.activityType = failure.activityType;
-  for (const [key, value] of Object.entries(failure.properties ?? {})) {
-    if (!RESERVED.has(key)) error[key] = value;
-  }
-  if (failure.cause && depth < MAX_CAUSE_DEPTH) error.cause = serializeError(failure.cause, depth + 1);
-  return error;
 }
 
 function legacyErrorDetails({ kind, type, message, nonRetryable, activityType, cause }: Failure): object {

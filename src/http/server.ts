@@ -8,23 +8,43 @@
  */
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  type onRequestHookHandler,
+} from 'fastify';
 import { PerdureError } from '../core/errors.js';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../core/limits.js';
 import { type Log, silentLog } from '../core/log.js';
 import { isCatalogName } from '../core/names.js';
 import type { Engine } from '../engine.js';
+import { Metrics } from '../telemetry/index.js';
+import type { Traces } from '../trace/index.js';
 import { createGate, type Gate, isLoopbackHost } from './auth.js';
 import { readJsonBodies } from './body.js';
 import type { RouteContext } from './context.js';
+import { Cors } from './cors.js';
 import { errorBody, sendError } from './errors.js';
+import { metricsRoutes, observeRequests } from './metrics.js';
 import { KnownPaths, notFound } from './not-found.js';
+import { collectOperations } from './operation.js';
+import { PayloadCheck } from './payload-check.js';
 import { requestId } from './request-id.js';
 import { catalogRoutes } from './routes/catalog.js';
-import { healthRoutes } from './routes/health.js';
+import { controlRoutes } from './routes/control.js';
+import { docsRoutes } from './routes/docs.js';
+import { healthRoutes, heartbeatRoutes } from './routes/health.js';
+import { historyRoutes } from './routes/history.js';
+import { messageRoutes } from './routes/messages.js';
 import { runRoutes } from './routes/runs.js';
 import { startRoutes } from './routes/start.js';
+import { traceLogRoutes } from './routes/trace-log.js';
 import { StartTargets } from './start-target.js';
+import { streamRoutes, ticketGate, ticketRoutes } from './stream/routes.js';
+import { Streams } from './stream/streams.js';
+import { Tickets } from './stream/tickets.js';
 import { UpgradableToWebSocketOnly } from './upgrade.js';
 import { Waits } from './waits.js';
 
@@ -34,8 +54,16 @@ export interface ServerOptions {
   token?: string;
   /** Where a start goes that names no catalog. */
   defaultCatalog?: string;
+  /** Origins of web pages that may call, such as `https://app.example.com`. */
+  corsOrigins?: readonly string[];
+  /** Where the traces of closed runs come from; without it there are none. */
+  traces?: Traces;
+  /** What is measured, also of other parts; without it `/metrics` tells of the server alone. */
+  metrics?: Metrics;
   limits?: Partial<HttpLimits>;
   log?: Log;
+  /** A line at debug for every call; what it costs is paid also when the log drops it. */
+  logCalls?: boolean;
 }
 
 export interface HttpServer {
@@ -43,6 +71,8 @@ export interface HttpServer {
   listen(options: { host: string; port: number }): Promise<void>;
   /** Where it listens, as a URL for clients on this machine; empty before. */
   readonly url: string;
+  /** What is served, once it listens: each method and path, as `GET /workflow/:id/status`. */
+  readonly routes: readonly string[];
   /** The server underneath, for what else shares its port. */
   readonly raw: Server;
   close(): Promise<void>;
@@ -53,33 +83,67 @@ export function createServer(options: ServerOptions): HttpServer {
   if (!isCatalogName(defaultCatalog)) throw new Error(`"${defaultCatalog}" is not a name for a catalog`);
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const waits = new Waits(limits.waitingCalls);
-  const gate = createGate(token);
+  const cors = new Cors(options.corsOrigins ?? []);
+  const gate = createGate(token, (origin) => cors.allows(origin));
+  const payloads = new PayloadCheck(log);
   let draining = false;
   let url = '';
   const context: RouteContext = {
     engine,
     defaultCatalog,
-    targets: new StartTargets(engine, log),
+    targets: new StartTargets(engine, payloads),
+    payloads,
     waits,
+    traces: options.traces,
+    streams: new Streams(engine, limits),
+    tickets: new Tickets(),
+    metrics: options.metrics ?? new Metrics(),
     isDraining: () => draining,
   };
 
-  const app = createApp(limits, gate, log);
+  const { app, paths } = createApp(limits, gate, cors, log);
+  const operations = collectOperations(app);
+  observeRequests(app, context.metrics, options.logCalls ? log : undefined);
+  context.metrics.watchServer({
+    openStreams: () => context.streams.open,
+    waitingCalls: () => waits.size,
+  });
   app.register(async (open) => healthRoutes(open, context, log));
-  app.register(async (guarded) => {
-    guarded.addHook('onRequest', (request, reply, done) => {
-      const refusal = refuse(gate, request, reply);
+  const guard =
+    (mayPass: (request: FastifyRequest) => string | undefined): onRequestHookHandler =>
+    (request, reply, done) => {
+      const refusal = refuse(() => mayPass(request), request, reply);
       if (refusal || !draining) return done(refusal);
       reply.header('connection', 'close');
       done(new PerdureError('EngineUnavailableError', 'The server is shutting down'));
-    });
+    };
+  app.register(async (ticketed) => {
+    ticketed.addHook('onRequest', guard(ticketGate(gate, context.tickets)));
+    streamRoutes(ticketed, context, log);
+  });
+  app.register(async (guarded) => {
+    guarded.addHook(
+      'onRequest',
+      guard(({ raw }) => gate(raw)),
+    );
+    ticketRoutes(guarded, context);
+    metricsRoutes(guarded, context);
     startRoutes(guarded, context);
     runRoutes(guarded, context);
+    traceLogRoutes(guarded, context);
     catalogRoutes(guarded, context);
+    historyRoutes(guarded, context);
+    controlRoutes(guarded, context);
+    messageRoutes(guarded, context);
+    heartbeatRoutes(guarded);
+    docsRoutes(guarded, operations);
   });
 
   return {
     raw: app.server,
+    get routes() {
+      return paths.all();
+    },
     get url() {
       return url;
     },
@@ -95,6 +159,7 @@ export function createServer(options: ServerOptions): HttpServer {
     async close() {
       draining = true;
       waits.drain();
+      context.streams.drain();
       // A socket that was opened but never used does not count as idle for Node, and would hold up the close.
       const cutOff = setTimeout(() => app.server.closeAllConnections(), limits.closeGraceMs);
       try {
@@ -111,7 +176,12 @@ function localUrl({ address, port, family }: AddressInfo): string {
   return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`;
 }
 
-function createApp(limits: HttpLimits, gate: Gate, log: Log): FastifyInstance {
+function createApp(
+  limits: HttpLimits,
+  gate: Gate,
+  cors: Cors,
+  log: Log,
+): { app: FastifyInstance; paths: KnownPaths } {
   const app: FastifyInstance = fastify({
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
@@ -121,8 +191,8 @@ function createApp(limits: HttpLimits, gate: Gate, log: Log): FastifyInstance {
       connectionsCheckingInterval: 1_000,
       IncomingMessage: UpgradableToWebSocketOnly,
     },
-    // An id of 255 characters takes up to nine times that when percent-encoded.
-    routerOptions: { maxParamLength: 4_096 },
+    // As much as Node takes in the head of a request: what is too long for an id is told by the schema of the route.
+    routerOptions: { maxParamLength: 16_384 },
     trustProxy: false,
     // The hooks below answer in the words of the contract instead.
     return503OnClosing: false,
@@ -130,6 +200,7 @@ function createApp(limits: HttpLimits, gate: Gate, log: Log): FastifyInstance {
     genReqId: ({ headers }) => requestId(headers),
     frameworkErrors: (error, request, reply) => {
       stamp(request, reply);
+      cors.stamp(request, reply);
       sendError(refuse(gate, request, reply) ?? error, request, reply, log);
     },
     clientErrorHandler: refuseMalformed,
@@ -140,6 +211,8 @@ function createApp(limits: HttpLimits, gate: Gate, log: Log): FastifyInstance {
   const paths = new KnownPaths(app);
   app.addHook('onRequest', (request, reply, done) => {
     stamp(request, reply);
+    cors.stamp(request, reply);
+    if (cors.answerPreflight(request, reply)) return;
     if (!request.is404) return done();
     const refusal = refuse(gate, request, reply);
     if (refusal) return done(refusal);
@@ -149,7 +222,7 @@ function createApp(limits: HttpLimits, gate: Gate, log: Log): FastifyInstance {
     done(notFound(request.method, path, allowed));
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
-  return app;
+  return { app, paths };
 }
 
 /** The headers of every answer. */

@@ -16,7 +16,7 @@ type Wait<T> = (waitMs: number, abort?: AbortSignal) => Promise<T | undefined>;
 
 export class Waits {
   private count = 0;
-  private readonly controllers = new Set<AbortController>();
+  private readonly underWay = new Set<{ abort(): void }>();
   private isDraining = false;
 
   constructor(private readonly limit: number) {}
@@ -36,6 +36,10 @@ export class Waits {
     this.count--;
   }
 
+  get size(): number {
+    return this.count;
+  }
+
   /** Waits for as long as somebody is there to be answered. */
   async hold<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {
     const soon = await wait(this.isDraining ? 0 : Math.min(waitMs, UNNOTICED_MS));
@@ -46,19 +50,35 @@ export class Waits {
   private async holdLong<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {
     const controller = new AbortController();
     const hangUp = () => controller.abort();
-    this.controllers.add(controller);
+    this.underWay.add(controller);
     response.once('close', hangUp);
     try {
       return await wait(waitMs, controller.signal);
     } finally {
-      this.controllers.delete(controller);
+      this.underWay.delete(controller);
       response.off('close', hangUp);
+    }
+  }
+
+  /** What comes first: the promise, or the server's drain, which gives undefined. */
+  async untilDrained<T>(promise: Promise<T>): Promise<{ value: T } | undefined> {
+    let abort!: () => void;
+    const drained = new Promise<undefined>((resolve) => {
+      abort = () => resolve(undefined);
+    });
+    const wait = { abort };
+    this.underWay.add(wait);
+    if (this.isDraining) abort();
+    try {
+      return await Promise.race([promise.then((value) => ({ value })), drained]);
+    } finally {
+      this.underWay.delete(wait);
     }
   }
 
   /** Ends all waits, now and from now on; those calls answer with what is known. */
   drain(): void {
     this.isDraining = true;
-    for (const controller of this.controllers) controller.abort();
+    for (const wait of this.underWay) wait.abort();
   }
 }

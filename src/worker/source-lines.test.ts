@@ -44,6 +44,8 @@ test('a trace through several files names their own lines', async () => {
     }
   })();
   const unmapped = failure.stackTrace!;
+  expect(lines.innermost(unmapped)).toBe('lib/fail.ts:4:9');
+  expect(lines.innermost('Error: x\n    at somewhere (/else/where.js:1:2)')).toBeUndefined();
   lines.restore(failure);
   expect(unmapped).not.toContain('lib/fail.ts');
   expect(failure.stackTrace).toMatch(/at fail \(lib\/fail\.ts:4:9\)\n.*at .*\(?order\/workflow\.ts:6:3\)?/);

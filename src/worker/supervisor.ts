@@ -42,6 +42,8 @@ export interface WorkerSupervisor {
   /** Lets running steps end within `graceMs`. */
   stop(graceMs: number): Promise<void>;
   pids(): number[];
+  /** Processes that have ended by themselves and were replaced. */
+  restarts(): number;
 }
 
 /** As many turns as keep a worker busy while its answers travel; they run one after the other. */
@@ -62,6 +64,7 @@ export function startWorkers(options: StartWorkersOptions): WorkerSupervisor {
     ready: supervisor.ready,
     stop: (graceMs) => supervisor.stop(graceMs),
     pids: () => supervisor.pids(),
+    restarts: () => supervisor.restarts,
   };
 }
 
@@ -74,6 +77,7 @@ class Supervisor {
   /** All processes that have not ended. */
   readonly #alive = new Set<Child>();
   readonly #restarts = new Set<NodeJS.Timeout>();
+  restarts = 0;
   #quickEnds = 0;
   #stopping = false;
   #reloading = false;
@@ -149,6 +153,7 @@ class Supervisor {
   }
 
   #replace(child: Child, how: string): void {
+    this.restarts++;
     const livedMs = performance.now() - child.startedAt;
     this.#quickEnds = livedMs < STABLE_MS ? this.#quickEnds + 1 : 0;
     const waitMs =

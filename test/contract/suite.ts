@@ -16,13 +16,16 @@ import { durabilityCases } from './cases/durability.js';
 import { historyCases } from './cases/history.js';
 import { isolationCases } from './cases/isolation.js';
 import { LOW_LIMITS, limitCases, STEP_SLOTS } from './cases/limits.js';
+import { outcomeCases } from './cases/outcomes.js';
 import { policyCases } from './cases/policies.js';
 import { queryCases } from './cases/queries.js';
 import { resetCases } from './cases/reset.js';
 import { signalCases } from './cases/signals.js';
 import { startCases } from './cases/start.js';
+import { stepEndingCases } from './cases/step-endings.js';
 import { stepCases } from './cases/steps.js';
 import { timerCases } from './cases/timers.js';
+import { turmoilCases } from './cases/turmoil.js';
 import { updateCases } from './cases/updates.js';
 import { workersAwayCases } from './cases/workers-away.js';
 import { Ledger } from './ledger.js';
@@ -36,7 +39,9 @@ const PATIENT_MS = 60_000;
 
 const SIDE_BY_SIDE: Cases[] = [
   startCases,
+  outcomeCases,
   stepCases,
+  stepEndingCases,
   timerCases,
   signalCases,
   queryCases,
@@ -99,6 +104,10 @@ export function contract(startSystem: StartSystem, cacheSize: number): void {
       [isolationCases],
       PATIENT_MS,
     );
+  });
+
+  describe('on a system that is tormented', { timeout: 120_000 }, () => {
+    onSystem({}, [turmoilCases, afterwardsCases], PATIENT_MS);
   });
 
   describe('on a system with the older form of results', () => {

@@ -5,11 +5,12 @@ import { Counterpart } from '../contract/counterpart.js';
 import { freePort, Service, temporaryFolder, untilGone } from '../recovery/service.js';
 
 describe('the examples', () => {
-  const data = temporaryFolder();
+  let data: ReturnType<typeof temporaryFolder>;
   const pids: number[] = [];
   let service: Service;
 
   beforeAll(async () => {
+    data = temporaryFolder();
     const workflows = fileURLToPath(new URL('../../examples', import.meta.url));
     service = await Service.start({ workflows, dataDir: data.path, port: await freePort() });
     pids.push(service.pid, ...service.workerPids());

@@ -11,19 +11,19 @@ import { freePort, Service, temporaryFolder, untilGone } from './service.js';
 const workflows = fileURLToPath(new URL('../contract/workflows', import.meta.url));
 
 describe('kill -9', () => {
-  const data = { current: temporaryFolder() };
+  let data: ReturnType<typeof temporaryFolder>;
   const seenPids = new Set<number>();
   let ledger: Ledger;
   let port: number;
   let service: Service;
 
   const start = async () => {
-    service = await Service.start({ workflows, dataDir: data.current.path, port });
+    service = await Service.start({ workflows, dataDir: data.path, port });
     for (const pid of [service.pid, ...service.workerPids()]) seenPids.add(pid);
   };
 
   beforeEach(async () => {
-    data.current = temporaryFolder();
+    data = temporaryFolder();
     ledger = await Ledger.start();
     port = await freePort();
     await start();
@@ -33,7 +33,7 @@ describe('kill -9', () => {
     await service.stop();
     await ledger.stop();
     await untilGone(seenPids);
-    data.current.remove();
+    data.remove();
   });
 
   /** Runs of several kinds, all of which report to the ledger under one key; answers with what each must return. */
@@ -76,7 +76,7 @@ describe('kill -9', () => {
     key: string,
   ): Promise<void> {
     await service.stop();
-    const engine = EmbeddedEngine.open({ dataDir: data.current.path });
+    const engine = EmbeddedEngine.open({ dataDir: data.path });
     try {
       for (const [workflowId] of runs) {
         const { events } = await engine.history({ workflowId }, { afterEventId: 0, limit: 1000 });
@@ -148,10 +148,10 @@ describe('kill -9', () => {
   test('leaves a data folder that a second process cannot take while the next one has it', async () => {
     await service.kill();
     await start();
-    const second = Service.launch({ workflows, dataDir: data.current.path, port: await freePort() });
+    const second = Service.launch({ workflows, dataDir: data.path, port: await freePort() });
     seenPids.add(second.pid);
     expect(await second.exit()).toBeGreaterThan(0);
-    expect(second.output).toContain(data.current.path);
+    expect(second.output).toContain(data.path);
     expect(await service.run('echo', 'undisturbed')).toMatchObject({
       status: 'completed',
       output: 'undisturbed',

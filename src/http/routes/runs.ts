@@ -1,29 +1,44 @@
-/** What became of a run: its status and its result, of the latest run or of a pinned one. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+/** What became of a run: its status, its result and its input, of the latest run or of a pinned one; and all runs. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { PerdureError } from '../../core/errors.js';
-import type { RunDescription, RunSelector } from '../../engine.js';
+import type { Engine, RunDescription, RunRef, RunSelector, RunSummary } from '../../engine.js';
+import { InputAnswer, ListAnswer, ResultAnswer, StatusAnswer } from '../answers.js';
 import { JSON_TYPE, type RouteContext } from '../context.js';
+import { route } from '../operation.js';
 import { resultText } from '../result.js';
-import { parse, ResultQuery, RunPath } from '../schemas.js';
+import { ListQuery, ResultQuery } from '../schemas.js';
+import { SCOPES, type Scope, selectorOf } from '../scopes.js';
 
-export function runRoutes(app: FastifyInstance, { engine, waits }: RouteContext): void {
-  const status = async (request: FastifyRequest, reply: FastifyReply) =>
-    reply.send(statusRecord(await engine.describe(selected(request))));
+export function runRoutes(app: FastifyInstance, context: RouteContext): void {
+  for (const scope of SCOPES) {
+    statusRoute(app, context, scope);
+    resultRoute(app, context, scope);
+    inputRoute(app, context, scope);
+  }
+  listRoute(app, context);
+}
 
-  const result = async (request: FastifyRequest, reply: FastifyReply) => {
-    const selector = selected(request);
-    const { wait = 0 } = parse(ResultQuery, request.query);
-    const followChain = selector.runId === undefined;
-    const outcome =
-      wait === 0 ? await engine.outcome(selector, { followChain }) : await waited(selector, wait, reply);
-    if (outcome === undefined) {
-      throw new PerdureError('WorkflowNotCompletedError', 'The workflow is still running', { ...selector });
-    }
-    return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
-  };
+function statusRoute(app: FastifyInstance, { engine }: RouteContext, scope: Scope): void {
+  route(
+    app,
+    {
+      id: `get${scope.infix}Status`,
+      method: 'GET',
+      path: `${scope.prefix}/status`,
+      tag: 'runs',
+      summary: `Status of ${scope.whose}`,
+      params: scope.params,
+      answers: { 200: { description: 'The status record.', schema: StatusAnswer } },
+      errors: ['WorkflowNotFoundError'],
+    },
+    async ({ params, reply }) => reply.send(statusRecord(await engine.describe(selectorOf(params)))),
+  );
+}
+
+function resultRoute(app: FastifyInstance, { engine, waits }: RouteContext, scope: Scope): void {
+  const followChain = !scope.isPinned;
 
   const waited = async (selector: RunSelector, wait: number, reply: FastifyReply) => {
-    const followChain = selector.runId === undefined;
     waits.enter();
     try {
       return await waits.hold(reply.raw, wait, (waitMs, abort) =>
@@ -34,29 +49,114 @@ export function runRoutes(app: FastifyInstance, { engine, waits }: RouteContext)
     }
   };
 
-  for (const run of ['/workflow/:id', '/workflow/:id/runs/:rid']) {
-    app.get(`${run}/status`, status);
-    app.get(`${run}/result`, result);
+  route(
+    app,
+    {
+      id: `get${scope.infix}Result`,
+      method: 'GET',
+      path: `${scope.prefix}/result`,
+      tag: 'runs',
+      summary: `Result of ${scope.whose}`,
+      params: scope.params,
+      query: ResultQuery,
+      answers: { 200: { description: 'The result, also of a run that failed.', schema: ResultAnswer } },
+      errors: ['WorkflowNotFoundError', 'WorkflowNotCompletedError', 'TooManyRequestsError'],
+    },
+    async ({ params, query: { wait = 0 }, reply }) => {
+      const selector = selectorOf(params);
+      const outcome =
+        wait === 0 ? await engine.outcome(selector, { followChain }) : await waited(selector, wait, reply);
+      if (outcome === undefined) {
+        throw new PerdureError('WorkflowNotCompletedError', 'The workflow is still running', { ...selector });
+      }
+      return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
+    },
+  );
+}
+
+function inputRoute(app: FastifyInstance, { engine }: RouteContext, scope: Scope): void {
+  route(
+    app,
+    {
+      id: `get${scope.infix}Input`,
+      method: 'GET',
+      path: `${scope.prefix}/input`,
+      tag: 'runs',
+      summary: scope.isPinned
+        ? 'Input of one run'
+        : 'Input that a workflow was first started with, and the run it was read from',
+      params: scope.params,
+      answers: { 200: { description: 'The input, whatever the state of the run.', schema: InputAnswer } },
+      errors: ['WorkflowNotFoundError'],
+    },
+    async ({ params, reply }) => {
+      const run = await engine.describe(selectorOf(params));
+      const source = scope.isPinned ? run : await firstOf(engine, run);
+      return reply
+        .header('content-type', JSON_TYPE)
+        .send(`{${refMembers(source)},"input":${source.input ?? 'null'}}`);
+    },
+  );
+}
+
+/** The first run of the chain, or the run itself once that one has left retention. */
+async function firstOf(engine: Engine, run: RunDescription): Promise<RunDescription> {
+  if (run.firstRunId === run.runId) return run;
+  try {
+    return await engine.describe({ workflowId: run.workflowId, runId: run.firstRunId });
+  } catch (error) {
+    if (error instanceof PerdureError && error.name === 'WorkflowNotFoundError') return run;
+    throw error;
   }
 }
 
-function selected(request: FastifyRequest): RunSelector {
-  const { id, rid } = parse(RunPath, request.params);
-  return rid === undefined ? { workflowId: id } : { workflowId: id, runId: rid };
+const refMembers = ({ workflowId, runId }: RunRef): string =>
+  `"workflowId":${JSON.stringify(workflowId)},"runId":"${runId}"`;
+
+function listRoute(app: FastifyInstance, { engine }: RouteContext): void {
+  route(
+    app,
+    {
+      id: 'listRuns',
+      method: 'GET',
+      path: '/workflow/runs',
+      tag: 'runs',
+      summary: 'Runs, newest first',
+      description: 'All filters must hold. An unknown query key is an error.',
+      query: ListQuery,
+      answers: { 200: { description: 'Some of the runs, and where to go on.', schema: ListAnswer } },
+    },
+    async ({ query, reply }) => {
+      const { limit, cursor, startedAfter, startedBefore, ...filter } = query;
+      const page = await engine.list(
+        { ...filter, startedAfter: instant(startedAfter), startedBefore: instant(startedBefore) },
+        { limit, cursor },
+      );
+      const runs = page.runs.map(listEntry);
+      return reply.send({ runs, count: runs.length, nextCursor: page.nextCursor });
+    },
+  );
 }
 
-function statusRecord(run: RunDescription): object {
-  const {
+const instant = (iso: string | undefined): number | undefined =>
+  iso === undefined ? undefined : Date.parse(iso);
+
+function listEntry(run: RunSummary): object {
+  const { workflowId, runId, workflowType, catalog, status, startedAt, completedAt } = run;
+  return {
     workflowId,
     runId,
     workflowType,
     catalog,
     status,
-    startedAt,
-    completedAt,
-    historyLength,
-    heldBack,
-  } = run;
+    startedAt: new Date(startedAt).toISOString(),
+    completedAt: completedAt === null ? null : new Date(completedAt).toISOString(),
+  };
+}
+
+function statusRecord(run: RunDescription): object {
+  const { workflowId, runId, workflowType, catalog, status, startedAt, completedAt } = run;
+  const { historyLength, heldBack } = run;
   return {
     workflowId,
     runId,

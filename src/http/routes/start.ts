@@ -1,57 +1,103 @@
 /** Starting workflows: `run` waits for the result, `start` does not. */
 import { createHash } from 'node:crypto';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { PerdureError } from '../../core/errors.js';
 import { DEFAULT_RUN_TIMEOUT_MS } from '../../core/limits.js';
 import type { RunRef, StartRequest } from '../../engine.js';
+import { ResultAnswer, RunRefAnswer } from '../answers.js';
 import { JSON_TYPE, type RouteContext } from '../context.js';
 import { markDeprecated } from '../deprecation.js';
+import { route } from '../operation.js';
 import { resultText } from '../result.js';
-import { IdempotencyKey, parse, RunBody, StartBody } from '../schemas.js';
+import { RunBody, StartBody, StartHeaders } from '../schemas.js';
+
+/** Beside those of every operation with a body. */
+const START_ERRORS = [
+  'CatalogNotAvailableError',
+  'UnsupportedWorkflowError',
+  'WorkflowAlreadyExistsError',
+  'IdempotencyConflictError',
+] as const;
+
+const DEPRECATED_FIELD = {
+  Deprecation: 'When the body has the deprecated `taskQueue`.',
+  Sunset: 'When the body has the deprecated `taskQueue`.',
+};
 
 export function startRoutes(app: FastifyInstance, context: RouteContext): void {
-  app.post('/workflow/start', async (request, reply) => {
-    const body = parse(StartBody, request.body);
-    const { workflowId, runId } = await start(context, body, request, reply);
-    return reply
-      .header('content-type', JSON_TYPE)
-      .send(`{"workflowId":${JSON.stringify(workflowId)},"runId":"${runId}"}`);
-  });
+  route(
+    app,
+    {
+      id: 'startWorkflow',
+      method: 'POST',
+      path: '/workflow/start',
+      tag: 'start',
+      summary: 'Starts a workflow',
+      description: 'Answered only when the start is on disk.',
+      headers: StartHeaders,
+      body: StartBody,
+      answers: { 200: { description: 'The run.', schema: RunRefAnswer, headers: DEPRECATED_FIELD } },
+      errors: START_ERRORS,
+    },
+    async ({ body, headers, reply }) => {
+      const { workflowId, runId } = await start(context, body, headers, reply);
+      return reply
+        .header('content-type', JSON_TYPE)
+        .send(`{"workflowId":${JSON.stringify(workflowId)},"runId":"${runId}"}`);
+    },
+  );
 
-  app.post('/workflow/run', async (request, reply) => {
-    const body = parse(RunBody, request.body);
-    const waitMs = body.timeout ?? DEFAULT_RUN_TIMEOUT_MS;
-    context.waits.enter();
-    try {
-      const run = await start(context, body, request, reply, true);
-      const outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
-        context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
-      );
-      if (outcome === undefined) throw unfinished(context, run, waitMs);
-      return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
-    } finally {
-      context.waits.leave();
-    }
-  });
+  route(
+    app,
+    {
+      id: 'runWorkflow',
+      method: 'POST',
+      path: '/workflow/run',
+      tag: 'start',
+      summary: 'Starts a workflow and waits for its result',
+      description: 'On a timeout the run goes on. A caller who hangs up does not stop it either.',
+      headers: StartHeaders,
+      body: RunBody,
+      answers: {
+        200: {
+          description: 'The result, also of a run that failed.',
+          schema: ResultAnswer,
+          headers: DEPRECATED_FIELD,
+        },
+      },
+      errors: [...START_ERRORS, 'WorkflowExecutionTimedOutError', 'TooManyRequestsError'],
+    },
+    async ({ body, headers, reply }) => {
+      const waitMs = body.timeout ?? DEFAULT_RUN_TIMEOUT_MS;
+      context.waits.enter();
+      try {
+        const run = await start(context, body, headers, reply, true);
+        const outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
+          context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
+        );
+        if (outcome === undefined) throw unfinished(context, run, waitMs);
+        return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
+      } finally {
+        context.waits.leave();
+      }
+    },
+  );
 }
 
 async function start(
   { engine, targets, defaultCatalog }: RouteContext,
   body: z.output<typeof StartBody>,
-  request: FastifyRequest,
+  { 'idempotency-key': key }: z.output<typeof StartHeaders>,
   reply: FastifyReply,
   isAwaited = false,
 ): Promise<RunRef> {
   if (typeof body.taskQueue === 'string') markDeprecated(reply);
-  const key = request.headers['idempotency-key'];
-  if (key !== undefined) parse(IdempotencyKey, key, ['Idempotency-Key']);
-
   const catalog = body.catalog ?? body.taskQueue ?? defaultCatalog;
   const workflowType = await targets.resolve(catalog, body.workflowName, body.input);
   const start: StartRequest = { workflowType, catalog, input: [JSON.stringify(body.input)], isAwaited };
   if (typeof body.workflowId === 'string') start.workflowId = body.workflowId;
-  if (typeof key === 'string') start.idempotency = { key, fingerprint: fingerprint(body, catalog) };
+  if (key !== undefined) start.idempotency = { key, fingerprint: fingerprint(body, catalog) };
   return engine.start(start);
 }
 

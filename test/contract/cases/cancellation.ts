@@ -110,7 +110,7 @@ export function cancellationCases(stage: Stage): void {
         type: 'WORKFLOW_EXECUTION_TERMINATED',
         attributes: { reason: 'no more money' },
       });
-      expect(stage.engine.outcome(run.pinned)).resolves.toMatchObject({
+      await expect(stage.engine.outcome(run.pinned)).resolves.toMatchObject({
         status: 'terminated',
         failure: { type: 'TerminatedError', message: 'no more money' },
       });

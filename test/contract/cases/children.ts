@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type Stage, unique } from '../stage.js';
-import type { Described } from '../workflows/shared/described.js';
+import { type Run, type Stage, unique } from '../stage.js';
+import { causes, type Described } from '../workflows/shared/described.js';
 
 export function childCases(stage: Stage): void {
   /** Waits until the child is there, since its parent starts it when its turn comes. */
-  async function startedChild(parent: Awaited<ReturnType<Stage['start']>>) {
+  async function startedChild(parent: Run) {
     const event = await parent.until('CHILD_WORKFLOW_EXECUTION_STARTED');
     return stage.attach(event.attributes.workflowExecution.workflowId);
   }
@@ -39,7 +39,7 @@ export function childCases(stage: Stage): void {
     test("a child's failure is an error in its parent, with its cause (CH-01)", async () => {
       const parent = await stage.start('parent', { how: 'throw' });
       const { error } = (await parent.result()) as { error: Described };
-      expect(flatten(error)).toContainEqual(
+      expect(causes(error)).toContainEqual(
         expect.objectContaining({ name: 'RangeError', message: 'the child fell', code: 'E_CHILD' }),
       );
       expect(await parent.eventTypes()).toContain('CHILD_WORKFLOW_EXECUTION_FAILED');
@@ -63,7 +63,7 @@ export function childCases(stage: Stage): void {
         const child = await startedChild(parent);
         await child[end]();
         const { error } = (await parent.result()) as { error: Described };
-        expect(flatten(error).map((each) => each.name)).toContain(name);
+        expect(causes(error).map((each) => each.name)).toContain(name);
         expect(await parent.eventTypes()).toContain(type);
       },
     );
@@ -71,7 +71,7 @@ export function childCases(stage: Stage): void {
     test('a child that runs out of time is a timeout in its parent (CH-01)', async () => {
       const parent = await stage.start('timedParent');
       const { error } = (await parent.result()) as { error: Described };
-      expect(flatten(error).map((each) => each.name)).toContain('TimeoutError');
+      expect(causes(error).map((each) => each.name)).toContain('TimeoutError');
       expect(await parent.eventTypes()).toContain('CHILD_WORKFLOW_EXECUTION_TIMED_OUT');
     });
 
@@ -111,7 +111,7 @@ export function childCases(stage: Stage): void {
       const workflowId = unique('child');
       const parent = await stage.start('cancelsChild', workflowId);
       const { error } = (await parent.result()) as { error: Described };
-      expect(flatten(error).map((each) => each.name)).toContain('CancelledError');
+      expect(causes(error).map((each) => each.name)).toContain('CancelledError');
       expect((await (await stage.attach(workflowId)).outcome()).status).toBe('cancelled');
     });
 
@@ -119,7 +119,7 @@ export function childCases(stage: Stage): void {
       const workflowId = unique('child');
       const parent = await stage.start('cancelsChildAtOnce', workflowId);
       const { error } = (await parent.result()) as { error: Described };
-      expect(flatten(error).map((each) => each.name)).toContain('CancelledError');
+      expect(causes(error).map((each) => each.name)).toContain('CancelledError');
       await expect(stage.attach(workflowId)).rejects.toMatchObject({ name: 'WorkflowNotFoundError' });
     });
 
@@ -192,8 +192,4 @@ export function childCases(stage: Stage): void {
       expect((await bottom.outcome()).status).toBe('cancelled');
     });
   });
-}
-
-function flatten(error: Described): Described[] {
-  return error.cause ? [error, ...flatten(error.cause)] : [error];
 }

@@ -22,6 +22,14 @@ export const triedAgain = workflow({
   },
 });
 
+export const waitsWithRetry = workflow({
+  name: 'waitsWithRetry',
+  options: { retry: { initialInterval: '10ms' } },
+  fn: async () => {
+    await condition(() => false);
+  },
+});
+
 export const outOfTime = workflow({
   name: 'outOfTime',
   options: { executionTimeout: '150ms' },

@@ -27,3 +27,12 @@ export async function settled<T>(promise: Promise<T>): Promise<{ value: T } | { 
     return { error: described(error) };
   }
 }
+
+/** The error and everything behind it. */
+export function causes(error: Described): Described[] {
+  return error.cause ? [error, ...causes(error.cause)] : [error];
+}
+
+export function innermost(error: Described): Described {
+  return causes(error).at(-1)!;
+}

@@ -1,0 +1,163 @@
+/**
+ * Messages to a workflow: signals, feedback, queries and updates. They go to the latest run.
+ *
+ * What the definition declares is checked here, before anything reaches a worker: the payload against the schema of
+ * the handler. Handlers that are not declared may still exist; whether they do, only the run knows.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { CatalogEntry } from '../../core/catalog.js';
+import { PerdureError } from '../../core/errors.js';
+import { encodePayload, type Payload } from '../../core/json.js';
+import { HandlerAnswer, RunRefAnswer } from '../answers.js';
+import { JSON_TYPE, type RouteContext } from '../context.js';
+import { route } from '../operation.js';
+import { HandlerName, MessageBody, WorkflowId } from '../schemas.js';
+
+/** The signal that carries feedback to a workflow which waits for a callback. */
+const FEEDBACK_SIGNAL = 'resume';
+
+const WorkflowPath = z.object({ id: WorkflowId });
+const HandlerPath = z.object({ id: WorkflowId, name: HandlerName });
+
+type Body = z.output<typeof MessageBody>;
+type Kind = 'signals' | 'queries' | 'updates';
+
+export function messageRoutes(app: FastifyInstance, context: RouteContext): void {
+  const { engine } = context;
+  const accepted = { 200: { description: 'The message is on disk.', schema: RunRefAnswer } };
+  const answered = { 200: { description: 'What the handler returned.', schema: HandlerAnswer } };
+
+  route(
+    app,
+    {
+      id: 'sendFeedback',
+      method: 'POST',
+      path: '/workflow/:id/feedback',
+      tag: 'messages',
+      summary: 'Resumes a workflow that waits for a callback',
+      params: WorkflowPath,
+      body: MessageBody,
+      answers: accepted,
+      errors: ['WorkflowNotFoundError', 'WorkflowAlreadyClosedError', 'TooManyRequestsError'],
+    },
+    async ({ params: { id }, body, reply }) => {
+      const input = await argumentsOf(context, id, 'signals', FEEDBACK_SIGNAL, body);
+      return reply.send(await engine.signal({ workflowId: id }, FEEDBACK_SIGNAL, input));
+    },
+  );
+
+  route(
+    app,
+    {
+      id: 'sendSignal',
+      method: 'POST',
+      path: '/workflow/:id/signal/:name',
+      tag: 'messages',
+      summary: 'Sends a signal',
+      description: 'Answered once the signal is on disk, not when it is handled.',
+      params: HandlerPath,
+      body: MessageBody,
+      answers: accepted,
+      errors: [
+        'WorkflowNotFoundError',
+        'WorkflowAlreadyClosedError',
+        'HandlerNotFoundError',
+        'TooManyRequestsError',
+      ],
+    },
+    async ({ params: { id, name }, body, reply }) => {
+      const input = await argumentsOf(context, id, 'signals', name, body);
+      return reply.send(await engine.signal({ workflowId: id }, name, input));
+    },
+  );
+
+  route(
+    app,
+    {
+      id: 'queryWorkflow',
+      method: 'POST',
+      path: '/workflow/:id/query/:name',
+      tag: 'messages',
+      summary: 'Asks an open or closed run, which changes nothing',
+      params: HandlerPath,
+      body: MessageBody,
+      answers: answered,
+      errors: ['WorkflowNotFoundError', 'HandlerNotFoundError', 'QueryFailedError', 'TooManyRequestsError'],
+    },
+    async ({ params: { id, name }, body, reply }) => {
+      const input = await argumentsOf(context, id, 'queries', name, body);
+      return answerOf(context, reply, () => engine.query({ workflowId: id }, name, input));
+    },
+  );
+
+  route(
+    app,
+    {
+      id: 'updateWorkflow',
+      method: 'POST',
+      path: '/workflow/:id/update/:name',
+      tag: 'messages',
+      summary: 'Changes a workflow and waits for what its handler returns',
+      params: HandlerPath,
+      body: MessageBody,
+      answers: answered,
+      errors: [
+        'WorkflowNotFoundError',
+        'WorkflowAlreadyClosedError',
+        'HandlerNotFoundError',
+        'UpdateRejectedError',
+        'UpdateFailedError',
+        'TooManyRequestsError',
+      ],
+    },
+    async ({ params: { id, name }, body, reply }) => {
+      const input = await argumentsOf(context, id, 'updates', name, body);
+      return answerOf(context, reply, () => engine.update({ workflowId: id }, name, input));
+    },
+  );
+}
+
+/** What the handler is called with. @throws WorkflowNotFoundError, ValidationError */
+async function argumentsOf(
+  { engine, payloads }: RouteContext,
+  workflowId: string,
+  kind: Kind,
+  name: string,
+  body: Body,
+): Promise<Payload[]> {
+  const { catalog, workflowType, status } = await engine.describe({ workflowId });
+  // A closed run refuses signals and updates, whatever they carry.
+  if (status === 'running' || kind === 'queries') {
+    const registered = await engine.catalog(catalog);
+    const entry = registered?.workflows.find((workflow) => workflow.entry.name === workflowType)?.entry;
+    payloads.check(schemaOf(entry, kind, name), body?.payload, 'payload');
+  }
+  const payload = encodePayload(body?.payload, 'payload');
+  return payload === undefined ? [] : [payload];
+}
+
+function schemaOf(entry: CatalogEntry | undefined, kind: Kind, name: string) {
+  return entry?.[kind].find((handler) => handler.name === name)?.inputSchema;
+}
+
+/** Answers with what `ask` brings. It takes a place among those who wait, since it may take as long as user code likes. */
+async function answerOf(
+  { waits }: RouteContext,
+  reply: FastifyReply,
+  ask: () => Promise<Payload | undefined>,
+): Promise<FastifyReply> {
+  waits.enter();
+  try {
+    const answer = await waits.untilDrained(ask());
+    if (answer === undefined) {
+      throw new PerdureError(
+        'EngineUnavailableError',
+        'The server is shutting down; what was accepted goes on',
+      );
+    }
+    return reply.header('content-type', JSON_TYPE).send(answer.value ?? 'null');
+  } finally {
+    waits.leave();
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * One open stream: brings its reader from where it stands to the end of the run.
+ *
+ * 1. Nothing is queued for a reader whose socket is full: at most one frame beyond what the socket takes is on its
+ *    way. What comes meanwhile is read again once the reader has caught its breath.
+ * 2. A reader that takes nothing for `stallMs` is dropped; it can resume where it was.
+ * 3. When the reader is gone, for whatever reason, everything held for it is let go at once.
+ */
+import type { ServerResponse } from 'node:http';
+import type { HistoryEvent } from '../../core/event.js';
+import { invariant } from '../../core/invariant.js';
+import type { Engine, RunRef } from '../../engine.js';
+import { type NamedSteps, nameSteps } from '../events.js';
+import { Batch, doneFrame, type Form, KEEPALIVE_FRAME } from './frames.js';
+import type { Follower, Tail } from './tail.js';
+
+/** Pages of a reader that catches up grow from the one to the other while it takes all of them. */
+const FIRST_PAGE_EVENTS = 16;
+const MAX_PAGE_EVENTS = 256;
+
+export interface ReaderOptions {
+  engine: Engine;
+  run: RunRef;
+  cursor: number;
+  form: Form;
+  tail: Tail;
+  response: ServerResponse;
+  keepaliveMs: number;
+  stallMs: number;
+  /** What the reader is told of an error before its stream ends. */
+  describeError: (error: unknown) => string;
+  onEnd: () => void;
+}
+
+export class Reader implements Follower {
+  cursor: number;
+  readonly #keepalive: NodeJS.Timeout;
+  #stall: NodeJS.Timeout | undefined;
+  #pageEvents = FIRST_PAGE_EVENTS;
+  #steps: NamedSteps = new Map();
+  #isFull = false;
+  #isCatchingUp = false;
+  #isOver = false;
+
+  constructor(private readonly options: ReaderOptions) {
+    const { response, keepaliveMs, cursor, tail } = options;
+    this.cursor = cursor;
+    response.on('drain', () => this.#drained());
+    response.once('close', () => this.#closed());
+    // What breaks the connection also closes it.
+    response.on('error', () => {});
+    this.#keepalive = setInterval(() => {
+      if (!this.#isFull) this.#write(KEEPALIVE_FRAME);
+    }, keepaliveMs);
+    tail.join(this);
+  }
+
+  /** Sends what comes before the events, and then those. */
+  start(opening: string): void {
+    this.#write(opening);
+    this.wake();
+  }
+
+  wake(): void {
+    const { tail, form } = this.options;
+    while (!this.#isOver && !this.#isFull && !this.#isCatchingUp) {
+      if (this.cursor >= tail.position) {
+        if (tail.terminal) this.#finish(doneFrame(tail.terminal));
+        else if (tail.failure !== undefined) this.#finish(this.options.describeError(tail.failure));
+        return;
+      }
+      const frame = tail.latest?.frameAfter(this.cursor, form);
+      if (frame) {
+        this.cursor = frame.last;
+        this.#write(frame.bytes);
+      } else void this.#catchUp();
+    }
+  }
+
+  /** Ends the stream; the reader may come back and go on. */
+  end(): void {
+    if (this.#isFull) this.options.response.destroy();
+    else this.#finish('');
+  }
+
+  /** One page that the tail does not have any more. */
+  async #catchUp(): Promise<void> {
+    const { engine, run } = this.options;
+    this.#isCatchingUp = true;
+    try {
+      const page = await engine.history(run, { afterEventId: this.cursor, limit: this.#pageEvents });
+      invariant(page.events.length > 0, `run ${run.runId} has no event after ${this.cursor}`);
+      await nameSteps(engine, run, page.events, this.#steps);
+      if (!this.#isOver) this.#sendPage(page.events, page.ended);
+    } catch (error) {
+      this.#finish(this.options.describeError(error));
+    }
+    this.#isCatchingUp = false;
+    this.wake();
+  }
+
+  #sendPage(events: HistoryEvent[], ended: boolean): void {
+    const { run, form, tail } = this.options;
+    const batch = new Batch(run.runId, events, this.#steps);
+    const before = this.cursor;
+    while (!this.#isFull && this.cursor < batch.last) {
+      const frame = batch.frameAfter(this.cursor, form)!;
+      this.cursor = frame.last;
+      this.#write(frame.bytes);
+    }
+    if (this.cursor < batch.last) {
+      // The rest is read again, in a page of about what went through.
+      this.#pageEvents = Math.max(1, Math.min(MAX_PAGE_EVENTS, 2 * (this.cursor - before)));
+    } else if (ended) {
+      this.#finish(doneFrame(events.at(-1)!));
+    } else {
+      this.#pageEvents = Math.min(MAX_PAGE_EVENTS, 2 * this.#pageEvents);
+    }
+    if (this.cursor >= tail.position || this.#steps.size > MAX_PAGE_EVENTS) this.#steps = new Map();
+  }
+
+  #write(bytes: Buffer | string): void {
+    if (this.#isOver || this.options.response.write(bytes)) return;
+    this.#isFull = true;
+    this.#watchStall();
+  }
+
+  #drained(): void {
+    this.#isFull = false;
+    if (this.#isOver) return;
+    clearTimeout(this.#stall);
+    this.#stall = undefined;
+    this.wake();
+  }
+
+  #watchStall(): void {
+    this.#stall ??= setTimeout(() => this.options.response.destroy(), this.options.stallMs);
+  }
+
+  #finish(lastWords: string): void {
+    if (this.#isOver) return;
+    this.#leave();
+    this.options.response.end(lastWords);
+    // Also the end has to get through; `close` says that it did.
+    this.#watchStall();
+  }
+
+  #leave(): void {
+    this.#isOver = true;
+    clearInterval(this.#keepalive);
+    this.options.tail.leave(this);
+  }
+
+  #closed(): void {
+    if (!this.#isOver) this.#leave();
+    clearTimeout(this.#stall);
+    this.options.onEnd();
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The folder of trace files.
+ *
+ * 1. A name is made of a run id and nothing else, so no caller chooses a path.
+ * 2. A file is whole or not there: written beside its place, synced, renamed, and the folder synced.
+ * 3. Steps run on this machine and may plant what they like: only a regular file with one name counts, and no link is
+ *    followed, neither for reading nor for writing.
+ */
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, lstat, mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { invariant } from '../core/invariant.js';
+import { isRunId } from '../core/names.js';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+const FILE = /^(.{36})\.json$/;
+/** What a write that a crash cut short leaves. */
+const UNFINISHED = /^\..*\.tmp$/;
+
+/** The folder cannot be used; the message is for the person who starts the program. */
+export class TraceFolderError extends Error {
+  override readonly name = 'TraceFolderError';
+}
+
+export class TraceFiles {
+  /** Tells unfinished files of this process from those that a crash has left. */
+  readonly #own = randomBytes(6).toString('hex');
+
+  private constructor(readonly folder: string) {}
+
+  static async open(dataDir: string): Promise<TraceFiles> {
+    const folder = join(resolve(dataDir), 'traces');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (!(await lstat(folder)).isDirectory()) {
+      throw new TraceFolderError(`${folder} is not a folder of its own: remove it, and start again`);
+    }
+    await chmod(folder, 0o700);
+    return new TraceFiles(folder);
+  }
+
+  pathOf(runId: string): string {
+    invariant(isRunId(runId), `"${runId}" is not the id of a run`);
+    return join(this.folder, `${runId}.json`);
+  }
+
+  /** Writes the file as a whole, in place of whatever has its name. One write of a run at a time. */
+  async write(runId: string, text: Iterable<string>): Promise<void> {
+    const path = this.pathOf(runId);
+    const unfinished = join(this.folder, `.${runId}.${this.#own}.tmp`);
+    const file = await open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      try {
+        for (const chunk of text) await file.writeFile(chunk);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(unfinished, path);
+    } catch (error) {
+      await unlink(unfinished).catch(() => {});
+      throw error;
+    }
+    await this.#sync();
+  }
+
+  /** Undefined unless it is a file of ours. The caller closes it. */
+  async read(runId: string): Promise<{ file: FileHandle; size: number } | undefined> {
+    let file: FileHandle;
+    try {
+      // A pipe in its place would hold up an open that waits.
+      file = await open(this.pathOf(runId), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    } catch (error) {
+      if (isOneOf(error, 'ENOENT', 'ELOOP', 'EMLINK', 'ENXIO', 'EACCES')) return undefined;
+      throw error;
+    }
+    try {
+      const stats = await file.stat();
+      if (stats.isFile() && stats.nlink === 1) return { file, size: stats.size };
+      await file.close();
+      return undefined;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async has(runId: string): Promise<boolean> {
+    const found = await this.read(runId);
+    await found?.file.close();
+    return found !== undefined;
+  }
+
+  async remove(runId: string): Promise<void> {
+    try {
+      await unlink(this.pathOf(runId));
+    } catch (error) {
+      if (!isOneOf(error, 'ENOENT')) throw error;
+    }
+  }
+
+  /** The runs that have a file; removes what writes of an earlier process that were cut short have left. */
+  async *runs(): AsyncGenerator<string> {
+    for await (const { name } of await opendir(this.folder)) {
+      if (UNFINISHED.test(name) && !name.includes(this.#own)) await unlink(join(this.folder, name));
+      const runId = FILE.exec(name)?.[1];
+      if (isRunId(runId)) yield runId;
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const folder = await open(this.folder, O_RDONLY | O_DIRECTORY);
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  }
+}
+
+function isOneOf(error: unknown, ...codes: string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
+}

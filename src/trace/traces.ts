@@ -1,0 +1,255 @@
+/**
+ * The traces of closed runs: when they are written, where they are, and when they leave.
+ *
+ * 1. A trace can be made for as long as its run is retained, so one that was not written yet, or was lost, is made
+ *    when it is asked for. Nothing here can fail a run.
+ * 2. Where a trace is follows from the id of its run and from what the engine has recorded, never from anything that
+ *    a workflow returned.
+ * 3. A trace leaves with its run. The local file goes last: as long as it is there, the object in the store is owed
+ *    a removal, also after a crash.
+ */
+import type { Readable } from 'node:stream';
+import { setImmediate as others } from 'node:timers/promises';
+import { PerdureError } from '../core/errors.js';
+import { invariant } from '../core/invariant.js';
+import { DEFAULT_TRACE_LIMITS, type TraceLimits } from '../core/limits.js';
+import { type Log, silentLog } from '../core/log.js';
+import type { RunStatus } from '../core/run.js';
+import type { Engine, RunRef, RunSummary, RunWatch, TraceInfo } from '../engine.js';
+import { Background } from './background.js';
+import { TraceFiles } from './files.js';
+import type { TraceMode } from './modes.js';
+import { ObjectStore, type ObjectStoreSettings } from './object-store.js';
+import { Retries } from './retries.js';
+import { traceText } from './text.js';
+import { TraceTree } from './tree.js';
+import { OneAtATime, SomeAtATime } from './turnstile.js';
+
+/** Runs whose result carries an error. */
+const FAILED: ReadonlySet<RunStatus> = new Set<RunStatus>(['failed', 'timed_out', 'terminated', 'cancelled']);
+
+export interface TracesOptions {
+  engine: Engine;
+  /** An engine that tells when runs close and leave; without it traces are made on demand only, and stay. */
+  watch?: RunWatch;
+  mode: TraceMode;
+  /** Traces live in a folder of it. */
+  dataDir: string;
+  /** Traces are kept in this object store as well. */
+  store?: ObjectStoreSettings;
+  limits?: Partial<TraceLimits>;
+  log?: Log;
+}
+
+export type TraceLog =
+  | { source: 'remote'; runId: string /** JSON text. */; data: Readable }
+  | { source: 'local'; runId: string; localPath: string };
+
+export class Traces {
+  readonly #engine: Engine;
+  readonly #mode: TraceMode;
+  readonly #limits: TraceLimits;
+  readonly #log: Log;
+  readonly #perRun = new OneAtATime();
+  readonly #builds: SomeAtATime;
+  readonly #background: Background;
+  readonly #retries: Retries;
+  readonly #stopWatching: () => void;
+  readonly #swept: Promise<void>;
+  #isClosed = false;
+
+  static async open(options: TracesOptions): Promise<Traces> {
+    const files = await TraceFiles.open(options.dataDir);
+    const limits = { ...DEFAULT_TRACE_LIMITS, ...options.limits };
+    const store = options.store && (await ObjectStore.open(options.store, limits));
+    return new Traces(options, limits, files, store);
+  }
+
+  private constructor(
+    { engine, watch, mode, log = silentLog }: TracesOptions,
+    limits: TraceLimits,
+    private readonly files: TraceFiles,
+    private readonly store: ObjectStore | undefined,
+  ) {
+    this.#engine = engine;
+    this.#mode = mode;
+    this.#limits = limits;
+    this.#log = log;
+    this.#builds = new SomeAtATime(limits.builtAtOnce);
+    this.#retries = new Retries(limits, log);
+    this.#background = new Background((run) => this.#writeBeforeAsked(run), limits.waitingRuns, log);
+    const removed = (runId: string) => void this.#removeOrLater(runId);
+    const closed = (run: RunSummary) => {
+      if (mode === 'all' || FAILED.has(run.status)) this.#background.add(run);
+    };
+    const isEager = mode === 'all' || mode === 'failed';
+    this.#stopWatching = watch?.watch(isEager ? { closed, removed } : { removed }) ?? (() => {});
+    this.#swept = watch ? this.#sweep(watch) : Promise.resolve();
+  }
+
+  /**
+   * The trace of a closed run, made now if it is not there yet.
+   * @throws TraceNotAvailableError there are no traces, or the workflow wants none
+   * @throws WorkflowNotFoundError the run has left meanwhile
+   */
+  async find(run: RunSummary): Promise<TraceLog> {
+    const { workflowId, runId } = run;
+    if (!(await this.#isWanted(run))) {
+      const reason =
+        this.#mode === 'off' ? 'This server keeps no traces' : `${run.workflowType} keeps no traces`;
+      throw new PerdureError('TraceNotAvailableError', reason, { workflowId, runId });
+    }
+    const saved = await this.#save(run);
+    const data = await this.#fetch(run, saved);
+    return data
+      ? { source: 'remote', runId, data }
+      : { source: 'local', runId, localPath: this.files.pathOf(runId) };
+  }
+
+  /** Ends what is under way, and leaves the rest for when it is asked for. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopWatching();
+    this.#retries.close();
+    this.store?.close();
+    await this.#background.close();
+    await this.#swept;
+    await this.#perRun.idle();
+  }
+
+  async #writeBeforeAsked(run: RunSummary): Promise<void> {
+    try {
+      if (await this.#isWanted(run)) await this.#save(run);
+    } catch (error) {
+      // It left before its turn came.
+      if (!(error instanceof PerdureError && error.name === 'WorkflowNotFoundError')) throw error;
+    }
+  }
+
+  async #isWanted({ catalog, workflowType }: RunSummary): Promise<boolean> {
+    if (this.#mode === 'off') return false;
+    const known = await this.#engine.catalog(catalog);
+    return !known?.workflows.some(
+      ({ entry, settings }) => entry.name === workflowType && settings.disableTrace,
+    );
+  }
+
+  /** Sees to it that the trace is where it should be, and that the engine knows. */
+  #save(run: RunRef): Promise<TraceInfo> {
+    return this.#perRun.with(run.runId, async () => {
+      const known = await this.#recorded(run);
+      const local = this.files.pathOf(run.runId);
+      if (!(await this.files.has(run.runId))) await this.#builds.with(() => this.#build(run));
+      const remote = await this.#uploadOrLater(run, known.remote);
+      if (local !== known.local || remote !== known.remote)
+        await this.#engine.recordTrace(ref(run), { local, remote });
+      return { local, remote };
+    });
+  }
+
+  async #recorded(run: RunRef): Promise<TraceInfo> {
+    const outcome = await this.#engine.outcome(ref(run), { followChain: false });
+    return outcome?.trace ?? {};
+  }
+
+  async #build(run: RunRef): Promise<void> {
+    const tree = new TraceTree(run.runId);
+    const limit = this.#limits.eventsPerPage;
+    for (let afterEventId = 0, ended = false; !ended; ) {
+      const page = await this.#engine.history(ref(run), { afterEventId, limit });
+      invariant(page.ended || page.events.length > 0, `run ${run.runId} is not closed`);
+      for (const event of page.events) tree.add(event);
+      afterEventId += page.events.length;
+      ended = page.ended;
+      if (!ended) await others();
+    }
+    await this.files.write(run.runId, traceText(tree.trace));
+  }
+
+  /** Where the trace is in the store; undefined when there is no store, or it cannot take the trace now. */
+  async #uploadOrLater(run: RunRef, known: string | undefined): Promise<string | undefined> {
+    if (!this.store) return known;
+    if (known !== undefined && this.store.holds(known)) return known;
+    try {
+      return await this.#upload(run.runId, this.store);
+    } catch (error) {
+      this.#retries.later(run.runId, 'the trace of a run could not be uploaded', error, () =>
+        this.#uploadAgain(run),
+      );
+      return undefined;
+    }
+  }
+
+  async #upload(runId: string, store: ObjectStore): Promise<string> {
+    const found = await this.files.read(runId);
+    if (!found) throw new Error('its file is gone');
+    try {
+      await store.put(runId, found);
+    } finally {
+      await found.file.close();
+    }
+    this.#retries.forget(runId);
+    return store.uriOf(runId);
+  }
+
+  #uploadAgain(run: RunRef): Promise<void> {
+    return this.#perRun.with(run.runId, async () => {
+      if (this.store && (await this.files.has(run.runId))) {
+        await this.#engine.recordTrace(ref(run), { remote: await this.#upload(run.runId, this.store) });
+      }
+    });
+  }
+
+  /** What the store has; undefined when it has nothing or cannot be asked, since the local file is there too. */
+  async #fetch(run: RunRef, { remote }: TraceInfo): Promise<Readable | undefined> {
+    if (!this.store || remote === undefined) return undefined;
+    try {
+      const data = await this.store.get(remote);
+      if (data) return data;
+      // Somebody emptied the bucket; the run is still there, so its trace should be.
+      await this.#uploadAgain(run);
+      return await this.store.get(this.store.uriOf(run.runId));
+    } catch (error) {
+      const { name, message } = error as Error;
+      this.#log.warn(
+        { runId: run.runId, error: `${name}: ${message}` },
+        'the trace of a run could not be fetched',
+      );
+      return undefined;
+    }
+  }
+
+  async #removeOrLater(runId: string): Promise<void> {
+    this.#background.forget(runId);
+    this.#retries.forget(runId);
+    try {
+      await this.#remove(runId);
+    } catch (error) {
+      if (this.#isClosed) return;
+      this.#retries.later(runId, 'the trace of a run that has left could not be removed', error, () =>
+        this.#remove(runId),
+      );
+    }
+  }
+
+  #remove(runId: string): Promise<void> {
+    return this.#perRun.with(runId, async () => {
+      if (this.store && (await this.files.has(runId))) await this.store.remove(runId);
+      await this.files.remove(runId);
+    });
+  }
+
+  /** Removes what runs left behind that were removed when the last process ended, or while none was there. */
+  async #sweep(watch: RunWatch): Promise<void> {
+    try {
+      for await (const runId of this.files.runs()) {
+        if (this.#isClosed) return;
+        if (!watch.isRetained(runId)) await this.#removeOrLater(runId);
+      }
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the folder of traces could not be swept');
+    }
+  }
+}
+
+const ref = ({ workflowId, runId }: RunRef): RunRef => ({ workflowId, runId });

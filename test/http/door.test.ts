@@ -1,0 +1,303 @@
+/** Who may call, from where, and how many at a time; and what callers are told when the service cannot serve. */
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Client, expectError, latest, pinned, until } from './client.js';
+import { type HttpSystem, startSystem } from './system.js';
+
+const TOKEN = 'a-secret-of-some-length-for-tests';
+const ORIGIN = 'https://app.example.com';
+
+const stopped: HttpSystem[] = [];
+async function start(...options: Parameters<typeof startSystem>): Promise<HttpSystem> {
+  const system = await startSystem(...options);
+  stopped.push(system);
+  return system;
+}
+
+describe('credentials', () => {
+  let system: HttpSystem;
+  beforeAll(async () => {
+    system = await startSystem({ token: TOKEN, workers: false });
+  });
+  afterAll(() => system.stop());
+
+  it('are asked for on every route but the probes, also on those that are not there', async () => {
+    const routes = system.server.routes.map((route) => route.split(' ') as [string, string]);
+    expect(routes.length).toBeGreaterThan(30);
+    for (const [method, path] of [...routes, ['GET', '/nothing'], ['OPTIONS', '/workflow/run']] as const) {
+      const target = path.replace(':rid', '0198c0de-0000-7000-8000-000000000000').replace(/:\w+/g, 'x');
+      const response = await fetch(system.server.url + target, { method });
+      const isOpen = target === '/health' || target === '/ready';
+      expect(response.status, `${method} ${target}`).toBe(isOpen ? 200 : 401);
+      if (isOpen) continue;
+      expect(response.headers.get('www-authenticate')).toBe('Basic realm="perdure"');
+      if (method !== 'HEAD') expect(await response.json()).toMatchObject({ error: 'UnauthorizedError' });
+    }
+  });
+
+  it.each([
+    ['the token itself', `Basic ${TOKEN}`, 204],
+    ['user and token', `Basic ${Buffer.from(`anyone:${TOKEN}`).toString('base64')}`, 204],
+    ['a bearer token', `Bearer ${TOKEN}`, 204],
+    ['another scheme in small letters', `bearer ${TOKEN}`, 204],
+    ['no scheme', TOKEN, 401],
+    ['another token', `Bearer ${TOKEN}x`, 401],
+    ['a shorter token', `Bearer ${TOKEN.slice(1)}`, 401],
+    ['an empty password', `Basic ${Buffer.from('anyone:').toString('base64')}`, 401],
+    ['a scheme alone', 'Basic', 401],
+  ])('%s', async (_what, authorization, status) => {
+    const response = await fetch(`${system.server.url}/heartbeat`, {
+      method: 'POST',
+      headers: { authorization },
+    });
+    expect(response.status).toBe(status);
+  });
+
+  it('are judged before the body is read', async () => {
+    const { hostname, port } = new URL(system.server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write('POST /workflow/start HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{');
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    expect(answer).toMatch(/connection: close/i);
+  });
+
+  it('may be either of two tokens while one replaces the other', async () => {
+    const rotating = await start({ token: `${TOKEN},another`, workers: false });
+    for (const [token, status] of [
+      [TOKEN, 200],
+      ['another', 200],
+      [`${TOKEN},another`, 401],
+    ] as const) {
+      const headers = { authorization: `Bearer ${token}` };
+      expect((await fetch(`${rotating.server.url}/workflow/catalog`, { headers })).status).toBe(status);
+    }
+  });
+});
+
+afterEach(async () => {
+  for (const system of stopped.splice(0)) await system.stop();
+});
+
+describe('CORS', () => {
+  const preflight = (system: HttpSystem, origin: string, path = '/workflow/run') =>
+    fetch(system.server.url + path, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x' },
+    });
+  const corsHeaders = ({ headers }: Response) =>
+    [...headers.keys()].filter((name) => name.startsWith('access-control-')).sort();
+
+  it('is off unless origins are listed', async () => {
+    const system = await start({ token: TOKEN, workers: false });
+    const response = await preflight(system, ORIGIN);
+    expect(response.status).toBe(401);
+    expect(corsHeaders(response)).toEqual([]);
+    expect((await fetch(`${system.server.url}/health`)).headers.get('vary')).toBeNull();
+  });
+
+  it('answers the preflight of a listed origin before it asks for credentials', async () => {
+    const system = await start({
+      token: TOKEN,
+      corsOrigins: [ORIGIN, 'http://localhost:5173'],
+      workers: false,
+    });
+    for (const [origin, path] of [
+      [ORIGIN, '/workflow/run'],
+      ['http://localhost:5173', '/workflow/x/history/stream'],
+    ] as const) {
+      const response = await preflight(system, origin, path);
+      expect(response.status).toBe(204);
+      expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+      expect(response.headers.get('access-control-allow-methods')).toBe('GET, POST, PATCH');
+      expect(response.headers.get('access-control-allow-headers')).toBe(
+        'Authorization, Content-Type, Last-Event-ID, X-Request-ID, Idempotency-Key',
+      );
+      expect(response.headers.get('access-control-allow-credentials')).toBeNull();
+      expect(response.headers.get('vary')).toBe('Origin');
+      expect(response.headers.get('x-request-id')).toBeTruthy();
+    }
+  });
+
+  it('lets a listed origin read answers and errors, and no other', async () => {
+    const system = await start({ token: TOKEN, corsOrigins: [ORIGIN], workers: false });
+    for (const path of ['/health', '/workflow/catalog', '/nothing', '/workflow/%zz/status']) {
+      const listed = await fetch(system.server.url + path, { headers: { origin: ORIGIN } });
+      expect(listed.headers.get('access-control-allow-origin'), path).toBe(ORIGIN);
+      expect(listed.headers.get('access-control-expose-headers')).toContain('X-Request-ID');
+      for (const origin of ['https://evil.example.com', `${ORIGIN}.evil.com`, 'null']) {
+        const other = await fetch(system.server.url + path, { headers: { origin } });
+        expect(corsHeaders(other)).toEqual([]);
+        expect(other.headers.get('vary')).toBe('Origin');
+      }
+    }
+    const refused = await preflight(system, 'https://evil.example.com');
+    expect(refused.status).toBe(401);
+    expect(corsHeaders(refused)).toEqual([]);
+  });
+
+  it('lets a listed origin call a server without a token, and no other', async () => {
+    const system = await start({ corsOrigins: [ORIGIN], workers: false });
+    const call = (origin: string) => fetch(`${system.server.url}/workflow/catalog`, { headers: { origin } });
+    expect((await call(ORIGIN)).status).toBe(200);
+    expect((await call('https://evil.example.com')).status).toBe(401);
+    expect((await call('http://localhost:3000')).status).toBe(200);
+  });
+
+  it.each(['*', 'app.example.com', 'https://app.example.com/path', 'file:///x', ''])(
+    'does not take "%s" for an origin',
+    async (origin) => {
+      await expect(startSystem({ corsOrigins: [origin], workers: false })).rejects.toThrow(
+        'is not an origin',
+      );
+    },
+  );
+});
+
+describe('before a worker has registered', () => {
+  it('the catalog is empty and starts are told to come back', async () => {
+    const { server } = await start({ workers: false });
+    const client = await Client.connect(server.url);
+    expect((await client.get('/workflow/catalog')).body).toEqual({ catalog: 'default', workflows: [] });
+    expectError(await client.get('/workflow/catalog/default'), 404, 'CatalogNotFoundError');
+    const reply = await client.post('/workflow/run', { workflowName: 'echo', input: 1 });
+    expectError(reply, 503, 'CatalogNotAvailableError');
+    expect(reply.headers.get('retry-after')).toBe('3');
+    expect((await client.get('/workflow/runs')).body).toEqual({ runs: [], count: 0, nextCursor: null });
+  });
+});
+
+describe('limits', () => {
+  it('calls beyond those that may wait are 429, those that need not wait are served', async () => {
+    const system = await start({ limits: { waitingCalls: 1 } });
+    const client = await Client.connect(system.server.url);
+    const run = await client.start('collects');
+    const { nextPageToken } = (await client.get(`${pinned(run)}/history?longPollTimeoutMs=0&pageSize=1000`))
+      .body;
+    const waiting = client.get(`${latest(run)}/result?wait=20000`);
+    await until(async () => (await client.post(`${latest(run)}/query/seen`)).status === 429);
+    const token = `longPollTimeoutMs=1000&pageSize=1000&pageToken=${nextPageToken}`;
+    for (const reply of [
+      await client.post('/workflow/run', { workflowName: 'echo', input: 1 }),
+      await client.get(`${pinned(run)}/result?wait=10`),
+      await client.post(`${latest(run)}/update/nothing`),
+      await client.post(`${latest(run)}/query/seen`),
+    ]) {
+      expectError(reply, 429, 'TooManyRequestsError');
+      expect(reply.headers.get('retry-after')).toBe('1');
+    }
+    // It has an event to give, or would have to wait.
+    expect([200, 429]).toContain((await client.get(`${pinned(run)}/history?${token}`)).status);
+    expect((await client.get(`${latest(run)}/result`)).status).toBe(424);
+    expect((await client.post(`${latest(run)}/signal/finish`)).status).toBe(200);
+    expect((await waiting).status).toBe(200);
+  });
+
+  it('bodies beyond a configured size are 413', async () => {
+    const system = await start({ limits: { bodyBytes: 1_000 }, workers: false });
+    const client = await Client.connect(system.server.url);
+    const reply = await client.post('/workflow/start', { workflowName: 'echo', input: 'x'.repeat(1_000) });
+    expectError(reply, 413, 'PayloadTooLargeError');
+  });
+
+  it('a run that has received all the signals it may says 429', async () => {
+    const system = await start({ engineLimits: { signalsPerRun: 2 } });
+    const client = await Client.connect(system.server.url);
+    const run = await client.start('collects');
+    for (let i = 0; i < 2; i++) expect((await client.post(`${latest(run)}/signal/add`)).status).toBe(200);
+    for (const path of ['signal/add', 'feedback']) {
+      expectError(await client.post(`${latest(run)}/${path}`), 429, 'TooManyRequestsError');
+    }
+  });
+});
+
+describe('a server that cannot serve', () => {
+  it('says 503 when the engine is away, on every route, and is not ready', async () => {
+    const system = await start({ workers: false });
+    const client = await Client.connect(system.server.url);
+    const run = { workflowId: 'x', runId: '0198c0de-0000-7000-8000-000000000000' };
+    await system.engine.close();
+    const ready = await client.get('/ready');
+    expect(ready.status).toBe(503);
+    expect(ready.body).toEqual({ status: 'unavailable', reason: expect.any(String) });
+    expect((await client.get('/health')).status).toBe(200);
+    const start1 = { workflowName: 'echo', input: 1 };
+    const replies = [
+      client.post('/workflow/run', start1),
+      client.post('/workflow/start', start1),
+      client.get('/workflow/runs'),
+      client.get('/workflow/catalog'),
+      client.get('/workflow/catalog/default'),
+      ...['status', 'result', 'input', 'history'].flatMap((what) => [
+        client.get(`${latest(run)}/${what}`),
+        client.get(`${pinned(run)}/${what}`),
+      ]),
+      ...[latest(run), pinned(run)].flatMap((path) => [
+        client.patch(`${path}/stop`),
+        client.post(`${path}/terminate`),
+        client.post(`${path}/reset`, { stepName: 'x' }),
+      ]),
+      ...['feedback', 'signal/x', 'query/x', 'update/x'].map((what) => client.post(`${latest(run)}/${what}`)),
+    ];
+    for (const reply of await Promise.all(replies)) {
+      expectError(reply, 503, 'EngineUnavailableError');
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+  });
+
+  it('answers those who wait when it closes', async () => {
+    const system = await startSystem();
+    const client = await Client.connect(system.server.url);
+    const run = await client.start('collects');
+    const updating = client.post(`${latest(run)}/update/hang`);
+    await until(async () =>
+      (await client.get(`${pinned(run)}/history?pageSize=1000`)).text.includes('UPDATE_ACCEPTED'),
+    );
+    const { nextPageToken } = (await client.get(`${pinned(run)}/history?longPollTimeoutMs=0&pageSize=1000`))
+      .body;
+    const [outcome, history] = [vi.spyOn(system.engine, 'outcome'), vi.spyOn(system.engine, 'history')];
+    const polling = client.get(`${pinned(run)}/history?longPollTimeoutMs=60000&pageToken=${nextPageToken}`);
+    const waiting = client.get(`${latest(run)}/result?wait=60000`);
+    await until(async () => {
+      const polls = history.mock.calls.some(([, { waitMs = 0 }]) => waitMs > 0);
+      return polls && outcome.mock.calls.length > 0;
+    });
+    await system.stop();
+    expectError(await updating, 503, 'EngineUnavailableError');
+    expect((await polling).status).toBe(200);
+    expectError(await waiting, 424, 'WorkflowNotCompletedError');
+  });
+});
+
+describe('the legacy form of results', () => {
+  it('is answered for runs of workers that record it, exactly', async () => {
+    const system = await start({ resultFormat: 'legacy' });
+    const client = await Client.connect(system.server.url);
+    const completed = await client.post('/workflow/run', { workflowName: 'echo', input: 0 });
+    const { workflowId, runId } = completed.body;
+    const result = {
+      workflowId,
+      runId,
+      status: 'completed',
+      input: 0,
+      output: 0,
+      trace: null,
+      error: null,
+      errorDetails: null,
+    };
+    expect(completed.body).toEqual(result);
+    expect((await client.get(`/workflow/${workflowId}/result`)).body).toEqual(result);
+    expect((await client.get(`/workflow/${workflowId}/runs/${runId}/result`)).body).toEqual(result);
+    const failed = await client.post('/workflow/run', { workflowName: 'declined', input: null });
+    expect(failed.body).toMatchObject({ status: 'failed', output: null, error: 'no funds' });
+    expect(failed.body).not.toHaveProperty('v');
+    expect(failed.body.errorDetails).toEqual({
+      message: 'no funds',
+      name: 'CardDeclined',
+      retryable: true,
+      activityId: 'declined#decline',
+      cause: { name: 'TypeError', message: 'socket closed' },
+    });
+  });
+});

@@ -1,0 +1,158 @@
+/** `trace-log` over HTTP, and what results say of traces. */
+import { createServer as createNetServer } from 'node:net';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newRunId } from '../../src/core/id.js';
+import { complete } from '../../src/embedded/scripted-worker.fixture.js';
+import type { RunRef } from '../../src/engine.js';
+import { createServer, type HttpServer } from '../../src/http/index.js';
+import { Bucket, CREDENTIALS } from './bucket.js';
+import { Scene, type SceneOptions } from './scene.js';
+
+let scene: Scene;
+let server: HttpServer;
+let bucket: Bucket | undefined;
+
+beforeAll(() => {
+  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+});
+
+async function serve(options: SceneOptions, hasTraces = true): Promise<void> {
+  scene = await Scene.open(options);
+  server = createServer({ engine: scene.engine, ...(hasTraces && { traces: scene.traces }) });
+  await server.listen({ host: '127.0.0.1', port: 0 });
+}
+
+afterEach(async () => {
+  await server.close();
+  await scene.remove();
+  await bucket?.remove();
+  bucket = undefined;
+});
+
+async function get(path: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(server.url + path);
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const paths = ({ workflowId, runId }: RunRef) => ({
+  latest: `/workflow/${encodeURIComponent(workflowId)}`,
+  pinned: `/workflow/${encodeURIComponent(workflowId)}/runs/${runId}`,
+});
+
+describe('without an object store', () => {
+  beforeEach(() => serve({ mode: 'on-demand' }));
+
+  it('answers with the path of the local file, for the latest run and for a pinned one', async () => {
+    const run = await scene.run(complete(), 'a/../b');
+    const expected = {
+      status: 200,
+      body: { source: 'local', runId: run.runId, localPath: scene.path(run) },
+    };
+    expect(await get(`${paths(run).latest}/trace-log`)).toEqual(expected);
+    expect(await get(`${paths(run).pinned}/trace-log`)).toEqual(expected);
+    expect(scene.read(run)).toMatchObject(run);
+  });
+
+  it('says in results where it is, from when it is there', async () => {
+    const run = await scene.run();
+    expect((await get(`${paths(run).latest}/result`)).body).toMatchObject({ trace: null });
+    await get(`${paths(run).latest}/trace-log`);
+    expect((await get(`${paths(run).latest}/result`)).body).toMatchObject({
+      trace: { local: scene.path(run) },
+    });
+  });
+
+  it('answers 424 while the run is open', async () => {
+    const run = await scene.startRun('open');
+    for (const path of Object.values(paths(run))) {
+      expect(await get(`${path}/trace-log`)).toMatchObject({
+        status: 424,
+        body: { error: 'WorkflowNotCompletedError', ...run },
+      });
+    }
+  });
+
+  it.each([
+    'nobody',
+    '..%2f..%2fetc%2fpasswd',
+    '....%2f%2f',
+    '%2e%2e%5c%2e%2e',
+    '%2fetc%2fpasswd',
+    'con',
+    'a.',
+    'x'.repeat(255),
+  ])('answers 404 for the unknown id %s', async (id) => {
+    expect(await get(`/workflow/${id}/trace-log`)).toMatchObject({
+      status: 404,
+      body: { error: 'WorkflowNotFoundError' },
+    });
+    expect(await get(`/workflow/${id}/runs/${newRunId(0)}/trace-log`)).toMatchObject({ status: 404 });
+    expect(scene.names()).toEqual([]);
+  });
+
+  it.each(['..%2f..%2fetc%2fpasswd', 'a%00b', 'x'.repeat(4_000)])('refuses the run id %s', async (runId) => {
+    const run = await scene.run();
+    expect(await get(`${paths(run).latest}/runs/${runId}/trace-log`)).toMatchObject({ status: 400 });
+  });
+
+  it('does not find a run under the id of another workflow', async () => {
+    const run = await scene.run();
+    const other = await scene.run();
+    const path = paths({ workflowId: other.workflowId, runId: run.runId }).pinned;
+    expect(await get(`${path}/trace-log`)).toMatchObject({ status: 404 });
+  });
+});
+
+describe('with an object store', () => {
+  beforeEach(async () => {
+    bucket = await Bucket.start();
+    await serve({ mode: 'on-demand', store: bucket.settings });
+  });
+
+  it('inlines the trace', async () => {
+    const run = await scene.run(complete('{"text":"\\ud83e\\udd8a"}'));
+    const { status, body } = await get(`${paths(run).pinned}/trace-log`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ source: 'remote', runId: run.runId, data: scene.read(run) });
+    expect(body.data).toMatchObject({ output: { text: '🦊' } });
+    expect((await get(`${paths(run).latest}/result`)).body).toMatchObject({
+      trace: { local: scene.path(run), remote: `s3://traces/traces/${run.runId}.json` },
+    });
+  });
+});
+
+describe('where there are no traces', () => {
+  it.each<[string, SceneOptions, boolean]>([
+    ['the server keeps none', { mode: 'off' }, true],
+    ['the workflow wants none', { mode: 'all', settings: { disableTrace: true } }, true],
+    ['the program that embeds the server has none', { mode: 'off' }, false],
+  ])('since %s: 404, and 424 as long as the run is open', async (_why, options, hasTraces) => {
+    await serve(options, hasTraces);
+    const open = await scene.startRun();
+    await scene.worker.turn();
+    expect(await get(`${paths(open).latest}/trace-log`)).toMatchObject({ status: 424 });
+    const run = await scene.run();
+    expect(await get(`${paths(run).latest}/trace-log`)).toMatchObject({
+      status: 404,
+      body: { error: 'TraceNotAvailableError', ...run },
+    });
+  });
+});
+
+describe('a store that never answers', () => {
+  it('is given up when the service ends', async () => {
+    const held = createNetServer();
+    const asked = new Promise<void>((resolve) => held.once('connection', () => resolve()));
+    await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
+    const { port } = held.address() as { port: number };
+    const store = { bucket: 'traces', region: 'eu-central-1', endpoint: `http://127.0.0.1:${port}` };
+    await serve({ mode: 'on-demand', store });
+    const run = await scene.run();
+    const answer = get(`${paths(run).latest}/trace-log`);
+    await asked;
+    await scene.traces.close();
+    expect((await answer).body).toMatchObject({ source: 'local' });
+    held.close();
+  });
+});
