@@ -225,10 +225,12 @@ export type RetryState =
   | 'RETRY_POLICY_NOT_SET'
   | 'CANCEL_REQUESTED';
 
-/** An event that has no number yet. */
-export type NewEvent = { [T in EventTypeName]: { type: T; attributes: EventAttributes[T] } }[EventTypeName];
+type AnyEvent = { [T in EventTypeName]: { type: T; attributes: EventAttributes[T] } }[EventTypeName];
 
-export type HistoryEvent = NewEvent & { id: number; at: number };
+/** An event that has no number yet. With `at` it happened before it is recorded, such as the start of a step. */
+export type NewEvent = AnyEvent & { at?: number };
+
+export type HistoryEvent = AnyEvent & { id: number; at: number };
 
 export type EventOf<T extends EventTypeName> = Extract<HistoryEvent, { type: T }>;
 

@@ -72,6 +72,7 @@ export class ActiveRun {
   /** Event groups that wait for the turn under way to end; the first `savedInbox` of them are on disk. */
   inbox: NewEvent[][] = [];
   savedInbox = 0;
+  signalsInInbox = 0;
 
   turn: TurnUnderWay | undefined;
   /** Turns in a row that were lost with their worker. */

@@ -67,6 +67,7 @@ export class Lifecycle {
     if (run.isClosed) return;
     if (run.turn) {
       run.inbox.push(events);
+      if (events[0]?.type === 'WORKFLOW_EXECUTION_SIGNALED') run.signalsInInbox++;
       for (const event of events) markInInbox(run, event);
       this.machine.commit.changed(run);
       return;
@@ -86,6 +87,7 @@ export class Lifecycle {
     if (run.inbox.length === 0) return false;
     const groups = run.inbox;
     run.inbox = [];
+    run.signalsInInbox = 0;
     const now = this.machine.clock.now();
     let appended = false;
     for (const group of groups) {
@@ -100,7 +102,7 @@ export class Lifecycle {
   }
 
   append(run: ActiveRun, event: NewEvent, now: number): HistoryEvent {
-    const appended = run.append(event, now);
+    const appended = run.append(event, event.at ?? now);
     if (
       appended.type === 'ACTIVITY_TASK_COMPLETED' ||
       appended.type === 'ACTIVITY_TASK_FAILED' ||
@@ -149,8 +151,7 @@ export class Lifecycle {
 
   /** Signals the run. @throws TooManyRequestsError */
   signal(run: ActiveRun, attributes: EventAttributes['WORKFLOW_EXECUTION_SIGNALED']): void {
-    const waiting = run.inbox.filter((group) => group[0]?.type === 'WORKFLOW_EXECUTION_SIGNALED').length;
-    if (run.state.signalCount + waiting >= this.machine.limits.signalsPerRun) {
+    if (run.state.signalCount + run.signalsInInbox >= this.machine.limits.signalsPerRun) {
       throw new PerdureError(
         'TooManyRequestsError',
         `the run has received ${this.machine.limits.signalsPerRun} signals, which is the limit; let the workflow continue as new`,

@@ -326,9 +326,10 @@ export class StepDelivery {
   ): void {
     const events: NewEvent[] = [];
     if (event.attributes.startedEventId === EVENT_BEFORE) {
-      const { attempt, lastFailure } = step.delivery;
+      const { attempt, lastFailure, startedAt } = step.delivery;
       events.push({
         type: 'ACTIVITY_TASK_STARTED',
+        at: startedAt,
         attributes: { scheduledEventId: step.scheduledEventId, attempt, ...(lastFailure && { lastFailure }) },
       });
     }

@@ -10,7 +10,9 @@ describe('metrics', () => {
   it('have a bounded number of labels', async () => {
     const metrics = new Metrics();
     for (let i = 0; i < 2_000; i++) metrics.observer.runStarted!(`type${i}`);
-    const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('perdure_runs_started'));
+    const lines = (await metrics.text())
+      .split('\n')
+      .filter((line) => line.startsWith('perdure_runs_started'));
     expect(lines).toHaveLength(501);
     expect(lines.at(-1)).toBe('perdure_runs_started_total{workflow_type="other"} 1500');
   });

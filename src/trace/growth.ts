@@ -191,8 +191,6 @@ function endStep(tree: TraceTree, { at, attributes }: StepEnd, status: StatusOf<
   const step = tree.end('step', attributes.scheduledEventId, at, status, failure);
   const last = step.attempts.at(-1);
   if (last) {
-    // The embedded engine writes the start of an attempt down with its end, at the same instant.
-    if (last.startedAt === step.endedAt) last.startedAt = null;
     last.endedAt = step.endedAt;
     last.error = step.error;
   }

@@ -105,7 +105,10 @@ describe('the log', () => {
   it('has a line for every call at debug, under its request id', async () => {
     await call('/workflow/w/status?x=canary-query', { headers: { 'x-request-id': 'my-call' } });
     await server.says(/"requestId":"my-call"/);
-    const line = server.output().split('\n').find((each) => each.includes('my-call'))!;
+    const line = server
+      .output()
+      .split('\n')
+      .find((each) => each.includes('my-call'))!;
     expect(JSON.parse(line)).toMatchObject({
       level: 20,
       requestId: 'my-call',
@@ -120,19 +123,27 @@ describe('the log', () => {
     const secret = { deep: [PAYLOAD] };
     expect((await post('/workflow/run', { workflowName: 'echoes', input: secret })).status).toBe(200);
     expect((await post('/workflow/run', { workflowName: 'fails', input: secret })).status).toBe(200);
-    expect((await post('/workflow/start', { workflowName: 'picky', input: { count: PAYLOAD } })).status).toBe(400);
+    expect((await post('/workflow/start', { workflowName: 'picky', input: { count: PAYLOAD } })).status).toBe(
+      400,
+    );
     expect((await post('/workflow/start', `{"workflowName": ${PAYLOAD}`)).status).toBe(400);
     expect((await post('/workflow/start', { workflowName: PAYLOAD, input: null })).status).toBe(400);
     expect((await post('/workflow/w/signal/tell', { payload: secret })).status).toBe(200);
     expect((await post('/workflow/w/query/none', { payload: secret })).status).toBe(404);
     expect((await call(`/workflow/w/history?pageToken=${PAYLOAD}`)).status).toBe(400);
     expect((await call(`/nowhere?q=${PAYLOAD}`)).status).toBe(404);
-    for (const authorization of [`Bearer ${WRONG_TOKEN}`, `Basic ${btoa(`user:${WRONG_TOKEN}`)}`, WRONG_TOKEN]) {
+    for (const authorization of [
+      `Bearer ${WRONG_TOKEN}`,
+      `Basic ${btoa(`user:${WRONG_TOKEN}`)}`,
+      WRONG_TOKEN,
+    ]) {
       expect((await call('/workflow/w/status', { headers: { authorization } })).status).toBe(401);
     }
     expect(await read(`/workflow/w/history/stream?ticket=${ticket}`).status()).toBe(401);
     const basic = btoa(`user:${TOKEN}`);
-    expect((await call('/workflow/w/status', { headers: { authorization: `Basic ${basic}` } })).status).toBe(200);
+    expect((await call('/workflow/w/status', { headers: { authorization: `Basic ${basic}` } })).status).toBe(
+      200,
+    );
 
     server.child.kill('SIGTERM');
     expect(await server.exited).toBe(0);

@@ -18,7 +18,16 @@ beforeEach(() => {
 afterEach(() => workplace.clear());
 
 const serve = () =>
-  workplace.serve(['--workflows', WORKFLOWS, '--workers', '1', '--data', 'data', '--shutdown-grace', `${GRACE_MS}ms`]);
+  workplace.serve([
+    '--workflows',
+    WORKFLOWS,
+    '--workers',
+    '1',
+    '--data',
+    'data',
+    '--shutdown-grace',
+    `${GRACE_MS}ms`,
+  ]);
 
 async function post(url: string, path: string, body: unknown) {
   const response = await fetch(url + path, {
@@ -32,7 +41,10 @@ async function post(url: string, path: string, body: unknown) {
 it('ends in order, and goes on after the next start', { timeout: 90_000 }, async () => {
   const ledger = join(workplace.folder, 'ledger');
   writeFileSync(ledger, '');
-  const began = () => readFileSync(ledger, 'utf8').split('\n').filter((line) => line === 'began').length;
+  const began = () =>
+    readFileSync(ledger, 'utf8')
+      .split('\n')
+      .filter((line) => line === 'began').length;
   let server = await serve();
   const start = (workflowName: string, workflowId: string, input: unknown = null) =>
     post(server.url, '/workflow/start', { workflowName, workflowId, input });

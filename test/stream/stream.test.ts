@@ -1,4 +1,6 @@
 /** Section 5 of the contract, over a real engine. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/core/command.js';
 import { PerdureError } from '../../src/core/errors.js';
@@ -345,6 +347,21 @@ describe('who gets no stream', () => {
 });
 
 describe('a server that stops', () => {
+  it('says that it is not ready', async () => {
+    await open();
+    const socket = connect(Number(new URL(stage.server.url).port), '127.0.0.1');
+    // A request that is under way when the server begins to close.
+    const [accepted] = await Promise.all([once(stage.server.raw, 'connection'), once(socket, 'connect')]);
+    socket.write('GET /ready HTTP/1.1\r\nHost: localhost\r\n');
+    await once(accepted[0] as Socket, 'data');
+    const closed = stage.server.close();
+    socket.write('\r\n');
+    const [answer] = (await once(socket.setEncoding('utf8'), 'data')) as [string];
+    expect(answer).toMatch(/^HTTP\/1\.1 503 .*"reason":"the server is shutting down"/s);
+    socket.destroy();
+    await closed;
+  });
+
   it('ends the streams in order', async () => {
     await open();
     await stage.start('w');

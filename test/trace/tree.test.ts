@@ -80,7 +80,7 @@ describe('a run in which everything happens', () => {
   });
 
   it('has the step with what is known of its attempts', () => {
-    const times = { startedAt: null, endedAt: expect.stringMatching(ISO) };
+    const times = { startedAt: expect.stringMatching(ISO), endedAt: expect.stringMatching(ISO) };
     expect(nodes('step')).toEqual([
       {
         kind: 'step',
