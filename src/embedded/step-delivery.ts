@@ -49,11 +49,15 @@ export class StepDelivery {
     const { state } = run;
     const { delivery, settings } = step;
     delivery.status = 'running';
-    delivery.startedAt = this.machine.clock.now();
     const scheduled = run.unsavedEvent(scheduledEventId);
-    if (scheduled?.type === 'ACTIVITY_TASK_SCHEDULED' && delivery.attempt === 1)
+    if (scheduled?.type === 'ACTIVITY_TASK_SCHEDULED' && delivery.attempt === 1) {
+      // The usual case needs no row of its own: the event says that the step was given out with it.
       scheduled.attributes.handedOut = true;
-    else run.changedSteps.add(scheduledEventId);
+      delivery.startedAt = scheduled.at;
+    } else {
+      delivery.startedAt = this.machine.clock.now();
+      run.changedSteps.add(scheduledEventId);
+    }
     this.machine.commit.changed(run);
     const attempt = { runId, scheduledEventId, attempt: delivery.attempt };
     const key = attemptKey(attempt);
