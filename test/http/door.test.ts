@@ -201,6 +201,24 @@ describe('limits', () => {
     expectError(reply, 413, 'PayloadTooLargeError');
   });
 
+  it.each([
+    ['headers', 'POST /heartbeat HTTP/1.1\r\nHost: localhost\r\nX-'],
+    [
+      'a body',
+      'POST /heartbeat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    ],
+  ])('who is slow to send %s is cut off, and others are served meanwhile', async (_what, beginning) => {
+    const system = await start({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 }, workers: false });
+    const { hostname, port } = new URL(system.server.url);
+    const slow = Array.from({ length: 50 }, () => {
+      const socket = connect(Number(port), hostname);
+      socket.write(beginning);
+      return text(socket);
+    });
+    expect((await fetch(`${system.server.url}/health`)).status).toBe(200);
+    for (const answer of await Promise.all(slow)) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
   it('a run that has received all the signals it may says 429', async () => {
     const system = await start({ engineLimits: { signalsPerRun: 2 } });
     const client = await Client.connect(system.server.url);
