@@ -25,6 +25,8 @@ export interface Limits {
   cachedRuns: number;
   /** How long a query or update waits for a worker before the caller is told that none answered. */
   messageTimeoutMs: number;
+  /** Runs that one page of the run list may look through; a page that found less than it may hold still has a cursor. */
+  listedKeys: number;
   /** Closed runs leave after this time. */
   retentionMs: number;
   /** Closed runs removed in one commit, so that removal never holds up other work for long. */
@@ -43,6 +45,7 @@ export const DEFAULT_LIMITS: Limits = {
   childDepth: 100,
   cachedRuns: 5_000,
   messageTimeoutMs: 30_000,
+  listedKeys: 200_000,
   retentionMs: 7 * 24 * 3_600_000,
   retentionBatch: 50,
 };

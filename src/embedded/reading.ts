@@ -147,10 +147,14 @@ export class Reading {
   }
 
   list(filter: RunFilter, { limit, cursor }: { limit: number; cursor?: string }): RunPage {
-    const rows = this.machine.tables.listRuns(filter, decodeCursor(cursor), limit + 1);
+    const { tables, limits } = this.machine;
+    const before = Math.min(decodeCursor(cursor), tables.maxKey() + 1);
+    // A filter that few runs match must not hold up everybody else: the page ends early and the cursor goes on.
+    const from = filter.workflowId === undefined ? Math.max(0, before - limits.listedKeys) : 0;
+    const rows = tables.listRuns(filter, { from, before }, limit + 1);
     const runs = rows.slice(0, limit).map(summaryOf);
-    const nextCursor = rows.length > limit ? encodeCursor(rows[limit - 1]!.key) : null;
-    return { runs, nextCursor };
+    if (rows.length > limit) return { runs, nextCursor: encodeCursor(rows[limit - 1]!.key) };
+    return { runs, nextCursor: from > 0 ? encodeCursor(from) : null };
   }
 }
 

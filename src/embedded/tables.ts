@@ -307,9 +307,9 @@ export class Tables {
     return this.#sql.expired.all(closedBefore, limit) as { key: number; runId: string }[];
   }
 
-  /** Newest first, below the key of the cursor. */
-  listRuns(filter: RunFilter, beforeKey: number, limit: number): RunRow[] {
-    const where = ['key < @beforeKey'];
+  /** Newest first, among the runs with these keys. */
+  listRuns(filter: RunFilter, keys: { from: number; before: number }, limit: number): RunRow[] {
+    const where = ['key < @before', 'key >= @from'];
     if (filter.workflowType !== undefined) where.push('workflow_type = @workflowType');
     if (filter.catalog !== undefined) where.push('catalog = @catalog');
     if (filter.status !== undefined) where.push('status = @status');
@@ -320,7 +320,7 @@ export class Tables {
     if (filter.startedBefore !== undefined) where.push('started_at < @startedBefore');
     return this.#db
       .prepare(`SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY key DESC LIMIT @limit`)
-      .all({ ...filter, beforeKey, limit }) as RunRow[];
+      .all({ ...filter, ...keys, limit }) as RunRow[];
   }
 }
 
