@@ -3,10 +3,11 @@
  *
  * 1. Nothing leaves the engine before the commit that holds it has returned: what must be told to somebody is an
  *    `afterCommit` and runs only then.
- * 2. A commit that somebody waits for is made as soon as the input at hand has been handled. What nobody waits for (a
- *    step's result, whose turn is on its way to a worker) goes with the next one, which comes a moment later at most:
- *    so a result and what the workflow does with it share one commit.
- * 3. A commit that fails has an unknown outcome (its data may be on disk or not), so nothing is acknowledged after it:
+ * 2. A commit that somebody waits for is made as soon as the input at hand has been handled.
+ * 3. What happens to one run alone and nobody waits for (a step's result, whose turn is on its way to a worker) may be
+ *    kept back for a moment, so that it shares a commit with what the workflow does about it. What concerns several
+ *    runs is never kept back: they must change together.
+ * 4. A commit that fails has an unknown outcome (its data may be on disk or not), so nothing is acknowledged after it:
  *    the engine stops, and what is true is read from the file at the next start.
  */
 import type Database from 'better-sqlite3';
@@ -15,8 +16,8 @@ import type { EngineObserver } from '../engine.js';
 import type { ActiveRun } from './active-run.js';
 import type { Tables } from './tables.js';
 
-/** How long a change may wait that nobody waits for: several times what a worker needs for a turn. */
-const UNHURRIED_MS = 5;
+/** How long a change may be kept back: several times what a worker needs for a turn. */
+const KEEP_BACK_MS = 5;
 
 export class GroupCommit {
   readonly #transaction: () => void;
@@ -24,7 +25,10 @@ export class GroupCommit {
   #writes: (() => void)[] = [];
   #after: (() => void)[] = [];
   #isScheduled = false;
-  #unhurried: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Runs with nothing but changes that may wait, and since when. */
+  readonly #keptBack = new Map<ActiveRun, number>();
+  #isKeepingBack = false;
   #failure: Error | undefined;
   /** Of the batch that is being gathered; made when somebody waits for it. */
   #batch: { promise: Promise<void>; resolve(): void; reject(error: Error): void } | undefined;
@@ -45,12 +49,30 @@ export class GroupCommit {
 
   /** The run has something to save. */
   changed(run: ActiveRun): void {
-    this.#changed.add(run);
-    if (!this.#isScheduled) this.#unhurried ??= setTimeout(() => this.flush(), UNHURRIED_MS);
+    if (!this.#isKeepingBack) this.include(run);
+    else if (!this.#changed.has(run) && !this.#keptBack.has(run)) this.#keptBack.set(run, monotonicMs());
+    if (!this.#isScheduled) this.#timer ??= setTimeout(() => this.flush(), KEEP_BACK_MS);
   }
 
-  /** Somebody waits for what was decided so far. */
+  /** What changes in `transition` concerns one run alone, and nobody waits for it. */
+  keepBack<T>(transition: () => T): T {
+    this.#isKeepingBack = true;
+    try {
+      return transition();
+    } finally {
+      this.#isKeepingBack = false;
+    }
+  }
+
+  /** The run goes with the next commit, whatever was kept back of it. */
+  include(run: ActiveRun): void {
+    this.#keptBack.delete(run);
+    this.#changed.add(run);
+  }
+
+  /** Somebody waits for what was decided so far, and for what follows from it. */
   hurry(): void {
+    this.#isKeepingBack = false;
     this.#schedule();
   }
 
@@ -92,10 +114,12 @@ export class GroupCommit {
     setImmediate(() => this.flush());
   }
 
-  flush(): void {
+  /** Commits now: all of it, or without what was kept back and may wait longer. */
+  flush(all = false): void {
     this.#isScheduled = false;
-    clearTimeout(this.#unhurried);
-    this.#unhurried = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#includeDue(all);
     const batch = this.#batch;
     this.#batch = undefined;
     if (this.#failure) {
@@ -122,5 +146,15 @@ export class GroupCommit {
     for (const action of after) action();
     this.onCommitted(runs);
     batch?.resolve();
+    if (this.#keptBack.size > 0) this.#timer ??= setTimeout(() => this.flush(), KEEP_BACK_MS);
+  }
+
+  #includeDue(all: boolean): void {
+    const due = monotonicMs() - KEEP_BACK_MS;
+    for (const [run, since] of this.#keptBack) {
+      // In the order in which they were kept back, so the rest is younger.
+      if (!all && since > due) return;
+      this.include(run);
+    }
   }
 }

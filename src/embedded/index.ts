@@ -219,11 +219,13 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
         { workflowId, runId },
       );
     }
-    const run = this.#machine.lifecycle.start({ workflowId, workflowType, catalog, input });
+    const begin = () => this.#machine.lifecycle.start({ workflowId, workflowType, catalog, input });
+    const run = request.isAwaited ? this.#machine.commit.keepBack(begin) : begin();
     const ref = { workflowId, runId: run.state.runId };
     if (idempotency) {
       const { key, fingerprint } = idempotency;
       this.#keysUnderWay.set(key, { fingerprint, ref });
+      this.#machine.commit.include(run);
       this.#machine.commit.write(() => this.#machine.tables.saveIdempotency(key, fingerprint, run.key));
       this.#machine.commit.afterCommit(() => this.#keysUnderWay.delete(key));
     }
@@ -364,7 +366,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
 
   async close(): Promise<void> {
     if (!this.#db.open) return;
-    this.#machine.commit.flush();
+    this.#machine.commit.flush(true);
     this.#stop(
       new PerdureError('EngineUnavailableError', 'the server is shutting down', { retryAfterSeconds: 1 }),
     );

@@ -209,7 +209,7 @@ export class Lifecycle {
     const event = run.closeEvent!;
     this.machine.observer.runClosed?.(run.state.started.workflowType, STATUS_OF_CLOSE_EVENT[event.type]!);
     this.machine.steps.stopAll(run);
-    this.machine.commit.changed(run);
+    this.machine.commit.include(run);
     this.machine.commit.hurry();
     this.machine.dispatcher.forget(run.state.runId, true);
     const successor = this.#startSuccessor(run, event);

@@ -83,7 +83,8 @@ export class Reading {
         this.#requireRunning();
         if (!closed) {
           // The caller is about to be told of a run whose start it may not have waited for.
-          await this.machine.commit.committed().catch(() => this.#requireRunning());
+          this.machine.commit.flush(true);
+          this.#requireRunning();
           closed = this.#closedRun({ workflowId: selector.workflowId, runId });
         }
         if (!closed) return undefined;

@@ -20,7 +20,7 @@ export function resetRun(
 ): RunRef {
   const { lifecycle, tables } = machine;
   // What was decided so far goes to disk first, so that the history can be read from one place.
-  machine.commit.flush();
+  machine.commit.flush(true);
   const base = machine.runs.selectRow(selector);
   const history = tables.readEvents(base.key, 0);
   const completion = completionOf(history, point, selector);

@@ -339,7 +339,7 @@ export class StepDelivery {
     }
     events.push(event);
     run.changedSteps.add(step.scheduledEventId);
-    this.machine.lifecycle.receive(run, events);
+    this.machine.commit.keepBack(() => this.machine.lifecycle.receive(run, events));
   }
 
   /** The step whose current attempt this is, and frees the worker's slot. Undefined for a stale answer. */
