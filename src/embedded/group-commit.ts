@@ -16,8 +16,8 @@ import type { EngineObserver } from '../engine.js';
 import type { ActiveRun } from './active-run.js';
 import type { Tables } from './tables.js';
 
-/** How long a change may be kept back: several times what a worker needs for a turn. */
-const KEEP_BACK_MS = 5;
+/** How long a change may be kept back: what a busy worker takes for a turn, and too short for anybody to notice. */
+const KEEP_BACK_MS = 20;
 
 export class GroupCommit {
   readonly #transaction: () => void;

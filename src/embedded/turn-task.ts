@@ -1,5 +1,5 @@
 /** The message that asks a worker for a turn: what it must know of the run, and the events it lacks. */
-import type { HistoryEvent } from '../core/event.js';
+import type { HistoryEvent, StepSettings } from '../core/event.js';
 import type { TurnTask } from '../core/task.js';
 import type { ActiveRun, WaitingQuery } from './active-run.js';
 import type { Machine } from './machine.js';
@@ -21,7 +21,7 @@ export function turnTask(
     workflowType: state.started.workflowType,
     catalog: state.started.catalog,
     startedAt: wanted.startedAt,
-    events: wanted.events,
+    events: wanted.events.map(forWorker),
     historyLength: wanted.historyLength,
     continueAsNewSuggested: suggestsContinueAsNew(machine, state.lastEventId),
     updates: wanted.updates,
@@ -29,6 +29,15 @@ export function turnTask(
     readOnly: wanted.readOnly,
   };
 }
+
+/** A turn matches what it asked for with what was scheduled by number and name; the rest would only cost time to send. */
+function forWorker(event: HistoryEvent): HistoryEvent {
+  if (event.type !== 'ACTIVITY_TASK_SCHEDULED') return event;
+  const { activityId, activityType, stepName } = event.attributes;
+  return { ...event, attributes: { activityId, activityType, stepName, input: [], settings: NO_SETTINGS } };
+}
+
+const NO_SETTINGS = {} as StepSettings;
 
 export function suggestsContinueAsNew({ limits }: Machine, historyLength: number): boolean {
   return historyLength >= limits.historyEventsSuggestContinue;
