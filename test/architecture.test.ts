@@ -28,7 +28,6 @@ const KNOWN_ONLY_BY: Record<string, string> = {
   commander: 'cli',
   pino: 'cli',
   ws: 'link',
-  msgpackr: 'link',
   esbuild: 'worker',
   '@aws-sdk': 'trace',
   'prom-client': 'telemetry',
