@@ -9,6 +9,7 @@ import type { ResultFormat } from '../../src/core/run.js';
 import { EmbeddedEngine } from '../../src/embedded/index.js';
 import { createServer, type HttpServer } from '../../src/http/index.js';
 import { attachWorkerLink } from '../../src/link/server.js';
+import { Traces } from '../../src/trace/index.js';
 import { startWorkers } from '../../src/worker/supervisor.js';
 
 const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
@@ -35,7 +36,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<HttpSyst
   const dataDir = await mkdtemp(join(tmpdir(), 'perdure-http-'));
   const engine = EmbeddedEngine.open({ dataDir, limits: options.engineLimits });
   const limits = { closeGraceMs: 300, ...options.limits };
-  const server = createServer({ engine, token, corsOrigins, limits });
+  const traces = await Traces.open({ engine, watch: engine, mode: 'on-demand', dataDir });
+  const server = createServer({ engine, token, corsOrigins, limits, traces });
   const link = attachWorkerLink(server.raw, engine, { authorize: () => true, log: silentLog });
   await server.listen({ host: '127.0.0.1', port: 0 });
   const workers =
@@ -59,6 +61,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<HttpSyst
       await workers?.stop(GRACE_MS);
       await link.close();
       await closed;
+      await traces.close();
       await engine.close();
       await rm(dataDir, { recursive: true, force: true });
     },
