@@ -9,7 +9,7 @@ import type { Failure } from '../core/failure.js';
 import type { Payload } from '../core/json.js';
 import type { ResultFormat } from '../core/run.js';
 import type { QueryAnswer, UpdateRequest } from '../core/task.js';
-import { applyEvent, isClosed, type RunState } from './state.js';
+import { applyEvent, isClosed, type RunState, wakeAt } from './state.js';
 import type { WorkerConnection } from './workers.js';
 
 /** Why a run does not go on although it could. */
@@ -125,6 +125,13 @@ export class ActiveRun {
 
   get isClosed(): boolean {
     return isClosed(this.state);
+  }
+
+  /** When something happens to the run by itself, the retry of a failed turn included. */
+  get dueAt(): number | undefined {
+    const wake = wakeAt(this.state);
+    const retryAt = this.isClosed ? undefined : this.heldBack?.retryAt;
+    return retryAt === undefined ? wake : Math.min(wake ?? retryAt, retryAt);
   }
 
   /** Its turn was with more than one worker that died. */

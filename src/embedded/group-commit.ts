@@ -103,10 +103,6 @@ export class GroupCommit {
     return this.#batch.promise;
   }
 
-  isChanged(run: ActiveRun): boolean {
-    return this.#changed.has(run);
-  }
-
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;

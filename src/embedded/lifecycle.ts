@@ -7,7 +7,7 @@ import type { EventAttributes, HistoryEvent, NewEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
 import { newRunId } from '../core/id.js';
 import type { Payload } from '../core/json.js';
-import { decideRetry } from '../core/retry.js';
+import { backoffMs, decideRetry } from '../core/retry.js';
 import { STATUS_OF_CLOSE_EVENT } from '../core/run.js';
 import { ActiveRun } from './active-run.js';
 import type { Machine } from './machine.js';
@@ -195,13 +195,13 @@ export class Lifecycle {
     this.endFromOutside(run, { type: 'WORKFLOW_EXECUTION_FAILED', attributes: { failure } });
   }
 
-  /** The id of the run that follows a failed one under its retry policy, with its backoff; undefined when none follows. */
-  retryOf(run: ActiveRun, failure: Failure): { runId: string; afterMs: number } | undefined {
+  /** The id of the run that follows a failed one under its retry policy; undefined when none follows. */
+  retryOf(run: ActiveRun, failure: Failure): string | undefined {
     const { retry, attempt, executionExpiresAt } = run.state.started;
     if (!retry) return undefined;
     const now = this.machine.clock.now();
     const decision = decideRetry(retry, attempt, failure, now, executionExpiresAt);
-    return decision.kind === 'retry' ? { runId: newRunId(now), afterMs: decision.afterMs } : undefined;
+    return decision.kind === 'retry' ? newRunId(now) : undefined;
   }
 
   /** The run's closing event is appended: everything that follows from it. */
@@ -245,7 +245,6 @@ export class Lifecycle {
     }
     if (event.type === 'WORKFLOW_EXECUTION_FAILED' && event.attributes.newExecutionRunId !== undefined) {
       const { failure, newExecutionRunId } = event.attributes;
-      const decision = decideRetry(started.retry!, started.attempt, failure, event.at);
       return this.start(
         {
           workflowId: run.state.workflowId,
@@ -259,7 +258,7 @@ export class Lifecycle {
           initiator: 'RETRY',
           attempt: started.attempt + 1,
           continuedFailure: failure,
-          firstTurnBackoffMs: decision.kind === 'retry' ? decision.afterMs : 0,
+          firstTurnBackoffMs: backoffMs(started.retry!, started.attempt),
         },
       );
     }

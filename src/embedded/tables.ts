@@ -10,7 +10,7 @@ import { invariant } from '../core/invariant.js';
 import type { ResultFormat, RunStatus } from '../core/run.js';
 import type { RunFilter, TraceInfo } from '../engine.js';
 import { ActiveRun, type HeldBack } from './active-run.js';
-import { applyEvent, type Delivery, initialState, isActive, wakeAt } from './state.js';
+import { applyEvent, type Delivery, initialState, isActive } from './state.js';
 
 export interface RunRow {
   key: number;
@@ -106,7 +106,7 @@ export class Tables {
     this.#saveInbox(run);
     this.#saveSteps(run);
     const active = isActive(state);
-    const wake = earliestWake(run);
+    const wake = run.dueAt;
     const heldBack = run.heldBack ? JSON.stringify(run.heldBack) : null;
     if (run.isNew) {
       this.#sql.insertRun.run(
@@ -322,13 +322,6 @@ export class Tables {
       .prepare(`SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY key DESC LIMIT @limit`)
       .all({ ...filter, ...keys, limit }) as RunRow[];
   }
-}
-
-function earliestWake(run: ActiveRun): number | undefined {
-  const wake = wakeAt(run.state);
-  const retryAt = run.heldBack?.retryAt;
-  if (run.isClosed || retryAt === undefined) return wake;
-  return wake === undefined ? retryAt : Math.min(wake, retryAt);
 }
 
 /** A saved instant that is earlier than needed costs one look; a later one would lose the wake-up. */

@@ -207,12 +207,14 @@ export class Turns {
     const appended: HistoryEvent[] = [];
     for (const command of commands) {
       if (command.kind === 'failRun') {
-        const retry = lifecycle.retryOf(run, command.failure);
         const { failure } = command;
         appended.push(
           lifecycle.append(
             run,
-            { type: 'WORKFLOW_EXECUTION_FAILED', attributes: { failure, newExecutionRunId: retry?.runId } },
+            {
+              type: 'WORKFLOW_EXECUTION_FAILED',
+              attributes: { failure, newExecutionRunId: lifecycle.retryOf(run, failure) },
+            },
             now,
           ),
         );

@@ -4,7 +4,6 @@
  */
 import type { ActiveRun } from './active-run.js';
 import type { Machine } from './machine.js';
-import { wakeAt } from './state.js';
 
 /** setTimeout takes no longer one; a far instant is simply looked at again. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -62,7 +61,7 @@ export class Waking {
 
   #process(run: ActiveRun, now: number): void {
     const { state } = run;
-    if (run.isClosed || (earliest(run) ?? Number.POSITIVE_INFINITY) > now) return;
+    if (run.isClosed || (run.dueAt ?? Number.POSITIVE_INFINITY) > now) return;
     if (state.started.executionExpiresAt !== undefined && state.started.executionExpiresAt <= now) {
       this.machine.lifecycle.endFromOutside(run, { type: 'WORKFLOW_EXECUTION_TIMED_OUT', attributes: {} });
       return;
@@ -79,10 +78,4 @@ export class Waking {
     this.machine.steps.due(run, now);
     if (run.heldBack && run.heldBack.retryAt <= now) this.machine.turns.retryHeldBack(run);
   }
-}
-
-function earliest(run: ActiveRun): number | undefined {
-  const wake = wakeAt(run.state);
-  const retryAt = run.heldBack?.retryAt;
-  return retryAt === undefined ? wake : Math.min(wake ?? retryAt, retryAt);
 }

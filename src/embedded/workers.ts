@@ -134,10 +134,6 @@ export class Dispatcher {
     if (worker.catalog !== undefined) this.#schedule(this.#queues(worker.catalog));
   }
 
-  workersOf(catalog: string): number {
-    return this.#queues(catalog).workers.size;
-  }
-
   nextTurnId(): number {
     return ++this.#lastTurnId;
   }
