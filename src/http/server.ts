@@ -22,7 +22,7 @@ import { isCatalogName } from '../core/names.js';
 import type { Engine } from '../engine.js';
 import { Metrics } from '../telemetry/index.js';
 import type { Traces } from '../trace/index.js';
-import { createGate, type Gate, isLoopbackHost } from './auth.js';
+import { createGate, type Gate, isLoopbackHost, splitTokens } from './auth.js';
 import { readJsonBodies } from './body.js';
 import type { RouteContext } from './context.js';
 import { Cors } from './cors.js';
@@ -52,6 +52,8 @@ export interface ServerOptions {
   engine: Engine;
   /** One secret, or two separated by a comma. Without it the server serves this machine only. */
   token?: string;
+  /** Other servers with the same token may answer the same callers, so what this one hands out must be good there. */
+  isOneOfSeveral?: boolean;
   /** Where a start goes that names no catalog. */
   defaultCatalog?: string;
   /** Origins of web pages that may call, such as `https://app.example.com`. */
@@ -96,7 +98,7 @@ export function createServer(options: ServerOptions): HttpServer {
     waits,
     traces: options.traces,
     streams: new Streams(engine, limits),
-    tickets: new Tickets(),
+    tickets: new Tickets({ secrets: options.isOneOfSeveral && token ? splitTokens(token) : undefined }),
     metrics: options.metrics ?? new Metrics(),
     isDraining: () => draining,
   };

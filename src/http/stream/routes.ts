@@ -105,7 +105,7 @@ const ticketOperation = {
         .meta({ id: 'StreamTicket' }),
     },
   },
-  errors: ['WorkflowNotFoundError', 'TooManyRequestsError'],
+  errors: ['WorkflowNotFoundError'],
 } as const satisfies Operation;
 
 export function ticketRoutes(app: FastifyInstance, { engine, tickets }: RouteContext): void {
