@@ -42,3 +42,15 @@ export type CloseCommand =
   | { kind: 'continueAsNew'; workflowType: string; input: Payload[] };
 
 export type CommandKind = Command['kind'];
+
+export function isCloseCommand(command: Command): command is CloseCommand {
+  switch (command.kind) {
+    case 'completeRun':
+    case 'failRun':
+    case 'cancelRun':
+    case 'continueAsNew':
+      return true;
+    default:
+      return false;
+  }
+}

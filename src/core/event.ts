@@ -11,6 +11,33 @@ import type { Failure } from './failure.js';
 import type { Payload } from './json.js';
 import type { RetryPolicy } from './retry.js';
 
+/**
+ * Events that only Temporal writes. Nothing acts on them, but a history has no gaps, so they are passed on as they
+ * were recorded. `UNSPECIFIED` stands for every type that is newer than this list.
+ */
+export const UNTRANSLATED_EVENT_TYPES = {
+  UNSPECIFIED: 0,
+  UPSERT_WORKFLOW_SEARCH_ATTRIBUTES: 40,
+  WORKFLOW_EXECUTION_UPDATE_REJECTED: 42,
+  WORKFLOW_PROPERTIES_MODIFIED_EXTERNALLY: 44,
+  ACTIVITY_PROPERTIES_MODIFIED_EXTERNALLY: 45,
+  WORKFLOW_PROPERTIES_MODIFIED: 46,
+  WORKFLOW_EXECUTION_UPDATE_ADMITTED: 47,
+  NEXUS_OPERATION_SCHEDULED: 48,
+  NEXUS_OPERATION_STARTED: 49,
+  NEXUS_OPERATION_COMPLETED: 50,
+  NEXUS_OPERATION_FAILED: 51,
+  NEXUS_OPERATION_CANCELED: 52,
+  NEXUS_OPERATION_TIMED_OUT: 53,
+  NEXUS_OPERATION_CANCEL_REQUESTED: 54,
+  WORKFLOW_EXECUTION_OPTIONS_UPDATED: 55,
+  NEXUS_OPERATION_CANCEL_REQUEST_COMPLETED: 56,
+  NEXUS_OPERATION_CANCEL_REQUEST_FAILED: 57,
+  WORKFLOW_EXECUTION_PAUSED: 58,
+  WORKFLOW_EXECUTION_UNPAUSED: 59,
+  WORKFLOW_EXECUTION_TIME_SKIPPING_TRANSITIONED: 60,
+} as const;
+
 export const EVENT_TYPES = {
   WORKFLOW_EXECUTION_STARTED: 1,
   WORKFLOW_EXECUTION_COMPLETED: 2,
@@ -19,6 +46,7 @@ export const EVENT_TYPES = {
   WORKFLOW_TASK_SCHEDULED: 5,
   WORKFLOW_TASK_STARTED: 6,
   WORKFLOW_TASK_COMPLETED: 7,
+  WORKFLOW_TASK_TIMED_OUT: 8,
   WORKFLOW_TASK_FAILED: 9,
   ACTIVITY_TASK_SCHEDULED: 10,
   ACTIVITY_TASK_STARTED: 11,
@@ -52,9 +80,11 @@ export const EVENT_TYPES = {
   EXTERNAL_WORKFLOW_EXECUTION_SIGNALED: 39,
   WORKFLOW_EXECUTION_UPDATE_ACCEPTED: 41,
   WORKFLOW_EXECUTION_UPDATE_COMPLETED: 43,
+  ...UNTRANSLATED_EVENT_TYPES,
 } as const;
 
 export type EventTypeName = keyof typeof EVENT_TYPES;
+export type UntranslatedEvent = keyof typeof UNTRANSLATED_EVENT_TYPES;
 
 export type ParentClosePolicy = 'ABANDON' | 'REQUEST_CANCEL' | 'TERMINATE';
 export type CancellationType = 'TRY_CANCEL' | 'WAIT_CANCELLATION_COMPLETED' | 'ABANDON';
@@ -87,7 +117,7 @@ interface ChildClosed {
 }
 
 /** Attributes by event type; names are Temporal's, ids are numbers here and decimal strings on the wire. */
-export interface EventAttributes {
+export interface EventAttributes extends Record<UntranslatedEvent, { asRecorded?: Record<string, unknown> }> {
   WORKFLOW_EXECUTION_STARTED: {
     workflowType: string;
     workflowId: string;
@@ -135,6 +165,7 @@ export interface EventAttributes {
   /** `suggestContinueAsNew` is what the turn was told, so that a replay tells the workflow the same. */
   WORKFLOW_TASK_STARTED: { scheduledEventId: number; suggestContinueAsNew?: boolean };
   WORKFLOW_TASK_COMPLETED: { scheduledEventId: number; startedEventId: number };
+  WORKFLOW_TASK_TIMED_OUT: { scheduledEventId: number; startedEventId: number; timeoutType: TimeoutType };
   WORKFLOW_TASK_FAILED: {
     scheduledEventId: number;
     startedEventId: number;

@@ -24,6 +24,22 @@ export interface Failure {
   cause?: Failure;
 }
 
+const TIMEOUT_OPTION = {
+  START_TO_CLOSE: 'startToCloseTimeout',
+  SCHEDULE_TO_START: 'scheduleToStartTimeout',
+  SCHEDULE_TO_CLOSE: 'scheduleToCloseTimeout',
+  HEARTBEAT: 'heartbeatTimeout',
+} as const;
+
+/** What the failure of a step that took too long says, by the option that the author knows. */
+export function stepTimeoutMessage(
+  activityType: string,
+  timeoutType: keyof typeof TIMEOUT_OPTION,
+  timeoutMs: number,
+): string {
+  return `step ${activityType} exceeded its ${TIMEOUT_OPTION[timeoutType]} of ${timeoutMs} ms`;
+}
+
 /** Deeper causes say nothing a reader acts on, and a loop of causes must end. */
 export const MAX_CAUSE_DEPTH = 10;
 

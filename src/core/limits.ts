@@ -101,6 +101,10 @@ export interface TraceLimits {
   builtAtOnce: number;
   /** Events read at a time, before others get their turn. */
   eventsPerPage: number;
+  /** Where the engine does not tell when runs leave, files do after this time; they are made again when asked for. */
+  unwatchedFileMs: number;
+  /** How often those are looked for. */
+  expireEveryMs: number;
   /** Uploads and removals that failed and wait to be tried again. */
   waitingRetries: number;
   /** After these an upload waits until somebody asks for the trace, and a removal until the next start. */
@@ -120,6 +124,8 @@ export const DEFAULT_TRACE_LIMITS: TraceLimits = {
   waitingRuns: 10_000,
   builtAtOnce: 2,
   eventsPerPage: 500,
+  unwatchedFileMs: 7 * 86_400_000,
+  expireEveryMs: 3_600_000,
   waitingRetries: 10_000,
   retries: 10,
   firstRetryMs: 1_000,

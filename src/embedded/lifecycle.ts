@@ -275,7 +275,7 @@ export class Lifecycle {
           failure: {
             kind: 'application',
             type: 'UpdateAbortedError',
-            message: `the run closed (${run.state.status}) before its update "${update.request.name}" completed`,
+            message: `the run closed before its update "${update.request.name}" completed`,
           },
         }),
       );

@@ -32,7 +32,7 @@ export class Messages {
               reject(
                 new PerdureError(
                   'HandlerNotFoundError',
-                  `the workflow has no query "${name}"; it has ${answer.known.join(', ') || 'none'}`,
+                  `no handler for query "${name}"; there ${answer.known.length === 0 ? 'are none' : `is ${answer.known.join(', ')}`}`,
                   { workflowId, runId },
                 ),
               );

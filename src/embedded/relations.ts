@@ -61,7 +61,7 @@ export class Relations {
     initiated: EventOf<'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>,
   ): void {
     const { workflowId, signalName, input } = initiated.attributes;
-    const target = this.#openRun(workflowId);
+    const target = this.#otherRun(sender, workflowId);
     let cause: ExternalFailureCause | undefined;
     if (!target) cause = 'EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND';
     else {
@@ -98,8 +98,10 @@ export class Relations {
     initiated: EventOf<'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>,
   ): void {
     const { workflowId } = initiated.attributes;
-    const target = this.#openRun(workflowId);
-    if (target) this.machine.lifecycle.cancel(target, `requested by workflow ${sender.state.workflowId}`);
+    const target = this.#otherRun(sender, workflowId, true);
+    // To have stopped already is what was asked for.
+    if (target && !target.isClosed)
+      this.machine.lifecycle.cancel(target, `requested by workflow ${sender.state.workflowId}`);
     this.machine.lifecycle.receive(sender, [
       target
         ? {
@@ -142,6 +144,12 @@ export class Relations {
         attributes: { reason: 'the parent closed' },
       });
     }
+  }
+
+  /** As on Temporal, a workflow is no other workflow to itself: what it sends to its own id finds nobody. */
+  #otherRun(sender: ActiveRun, workflowId: string, orClosed = false): ActiveRun | undefined {
+    if (sender.state.workflowId === workflowId) return undefined;
+    return orClosed ? this.machine.runs.latest(workflowId) : this.#openRun(workflowId);
   }
 
   #openRun(workflowId: string): ActiveRun | undefined {

@@ -6,7 +6,7 @@
  * 3. A step closes exactly once: by its one closing event, in the history or in the inbox.
  */
 import type { NewEvent, RetryState } from '../core/event.js';
-import type { Failure } from '../core/failure.js';
+import { type Failure, stepTimeoutMessage } from '../core/failure.js';
 import { unreachable } from '../core/invariant.js';
 import type { Payload } from '../core/json.js';
 import { decideRetry } from '../core/retry.js';
@@ -282,7 +282,7 @@ export class StepDelivery {
     const failure: Failure = {
       kind: 'timeout',
       type: 'TimeoutError',
-      message: `step ${activityType} exceeded its ${TIMEOUT_OPTION[timeoutType]} of ${timeoutMs} ms`,
+      message: stepTimeoutMessage(activityType, timeoutType, timeoutMs),
       timeoutType,
       ...(delivery.lastFailure && { cause: delivery.lastFailure }),
     };
@@ -388,10 +388,3 @@ export class StepDelivery {
     return Math.min(step.delivery.startedAt + step.settings.startToCloseTimeoutMs, this.#expiresAt(step));
   }
 }
-
-const TIMEOUT_OPTION = {
-  START_TO_CLOSE: 'startToCloseTimeout',
-  SCHEDULE_TO_START: 'scheduleToStartTimeout',
-  SCHEDULE_TO_CLOSE: 'scheduleToCloseTimeout',
-  HEARTBEAT: 'heartbeatTimeout',
-} as const;

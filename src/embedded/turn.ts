@@ -3,13 +3,12 @@
  * in order. Carrying out what an event asks for (starting a child, handing out a step) is the engine's work, after
  * all of a turn's events are appended.
  */
-import type { Command } from '../core/command.js';
+import { type Command, isCloseCommand } from '../core/command.js';
 import type { NewEvent } from '../core/event.js';
 import { newRunId } from '../core/id.js';
 import { invariant, unreachable } from '../core/invariant.js';
-import type { Limits } from '../core/limits.js';
 import type { UpdateRequest } from '../core/task.js';
-import { pendingCount, type RunState } from './state.js';
+import type { RunState } from './state.js';
 
 /** The event that records `command`, or undefined when it leaves none. `admitted` are the updates given to the turn. */
 export function eventOfCommand(
@@ -144,18 +143,6 @@ function childBySeq(state: RunState, childSeq: string) {
   return undefined;
 }
 
-export function isCloseCommand(command: Command): boolean {
-  switch (command.kind) {
-    case 'completeRun':
-    case 'failRun':
-    case 'cancelRun':
-    case 'continueAsNew':
-      return true;
-    default:
-      return false;
-  }
-}
-
 /**
  * The first command that does not fit the run, in words, or undefined. Asked before anything is appended, so that a
  * worker that answers nonsense changes nothing.
@@ -190,63 +177,4 @@ export function impossibleCommand(
     }
   }
   return undefined;
-}
-
-/** The bound that the commands of a turn would break, in words, or undefined. A run that breaks one fails, typed. */
-export function brokenLimit(
-  state: RunState,
-  commands: readonly Command[],
-  limits: Limits,
-): string | undefined {
-  let pending = pendingCount(state);
-  for (const command of commands) {
-    switch (command.kind) {
-      case 'startChild':
-        if ((state.started.parent?.depth ?? 0) >= limits.childDepth) {
-          return `children would be nested deeper than ${limits.childDepth} levels`;
-        }
-        pending++;
-        break;
-      case 'scheduleStep':
-      case 'startTimer':
-        pending++;
-        break;
-      case 'cancelTimer':
-        pending--;
-        break;
-      default:
-    }
-    const bytes = payloadBytes(command);
-    if (bytes > limits.payloadBytes) {
-      return `a payload of ${bytes} bytes (${command.kind}) is over the limit of ${limits.payloadBytes} bytes`;
-    }
-  }
-  if (pending > limits.pendingPerRun) {
-    return `the run would wait for ${pending} steps, timers and children at a time; the limit is ${limits.pendingPerRun}`;
-  }
-  return undefined;
-}
-
-function payloadBytes(command: Command): number {
-  let texts: readonly (string | undefined)[];
-  switch (command.kind) {
-    case 'scheduleStep':
-    case 'startChild':
-    case 'signalExternal':
-    case 'continueAsNew':
-      texts = command.input;
-      break;
-    case 'completeUpdate':
-    case 'completeRun':
-      texts = [command.result];
-      break;
-    default:
-      return 0;
-  }
-  let bytes = 0;
-  for (const text of texts) {
-    // A UTF-16 unit is at most three bytes of UTF-8, so short texts need no exact count.
-    if (text !== undefined) bytes += text.length * 3 < 64 * 1024 ? text.length : Buffer.byteLength(text);
-  }
-  return bytes;
 }

@@ -11,14 +11,16 @@
  */
 
 import { monotonicMs } from '../core/clock.js';
-import type { Command } from '../core/command.js';
+import { type Command, isCloseCommand } from '../core/command.js';
 import { PerdureError } from '../core/errors.js';
 import type { HistoryEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
 import type { FromWorker } from '../core/task.js';
+import { brokenLimit } from '../core/turn-limits.js';
 import type { ActiveRun, AdmittedUpdate, TurnUnderWay } from './active-run.js';
 import type { Machine } from './machine.js';
-import { brokenLimit, eventOfCommand, impossibleCommand, isCloseCommand } from './turn.js';
+import { pendingCount } from './state.js';
+import { eventOfCommand, impossibleCommand } from './turn.js';
 import { eventsAfter, eventsFor, suggestsContinueAsNew, turnTask } from './turn-task.js';
 import { turnKey, type WorkerConnection } from './workers.js';
 
@@ -84,7 +86,8 @@ export class Turns {
     }
     run.turn = undefined;
     run.lostTurns = 0;
-    const limit = brokenLimit(run.state, commands, this.machine.limits);
+    const extent = { pending: pendingCount(run.state), depth: run.state.started.parent?.depth ?? 0 };
+    const limit = brokenLimit(extent, commands, this.machine.limits);
     if (limit !== undefined) {
       run.admitted.unshift(...turn.updates);
       run.queries.unshift(...turn.queries);

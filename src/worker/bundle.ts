@@ -23,3 +23,10 @@ export interface LibraryBundle {
   /** The body of a CommonJS module whose exports map each specifier to its namespace. */
   code: string;
 }
+
+/**
+ * Whether all runs may share one evaluation. Code that names the global object could keep state there, which the
+ * loader does not look for.
+ */
+export const isShareable = (bundle: WorkflowBundle): boolean =>
+  bundle.stateless && !/\bglobalThis\b/.test(bundle.code);

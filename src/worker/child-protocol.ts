@@ -1,13 +1,28 @@
 /** What a worker process and its supervisor say to each other over the process's own channel. */
+import type { ClosedStatus } from '../core/run.js';
 import type { LoadProblem } from './load-error.js';
-import type { WorkerOptions } from './worker.js';
 
 export type ToChild =
-  /** The first message; secrets travel here and never in arguments or the environment. */
-  { kind: 'start'; directory: string; options: WorkerOptions } | { kind: 'drain'; graceMs: number };
+  /**
+   * The first message; secrets travel here and never in arguments or the environment. `options` are those of the
+   * kind of worker that the program runs.
+   */
+  { kind: 'start'; directory: string; options: unknown } | { kind: 'drain'; graceMs: number };
+
+/** A run whose last turn is on its way to the engine. */
+export interface ClosingRun {
+  workflowId: string;
+  runId: string;
+  workflowType: string;
+  catalog: string;
+  status: ClosedStatus;
+  startedAt: number;
+  completedAt: number;
+}
 
 export type FromChild =
   | { kind: 'ready' }
+  | { kind: 'closing'; run: ClosingRun }
   | { kind: 'loadFailed'; directory: string; problems: LoadProblem[] };
 
 /**
@@ -18,7 +33,8 @@ export const LOG_MARK = '\u001e';
 
 export function isFromChild(value: unknown): value is FromChild {
   if (typeof value !== 'object' || value === null) return false;
-  const { kind, directory, problems } = value as Record<string, unknown>;
+  const { kind, directory, problems, run } = value as Record<string, unknown>;
   if (kind === 'ready') return true;
+  if (kind === 'closing') return typeof run === 'object' && run !== null;
   return kind === 'loadFailed' && typeof directory === 'string' && Array.isArray(problems);
 }

@@ -1,25 +1,24 @@
 /** One worker process, from its start to its end. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Log } from '../core/log.js';
-import { isFromChild, type ToChild } from './child-protocol.js';
+import { type ClosingRun, isFromChild, type ToChild } from './child-protocol.js';
 import { LoadError } from './load-error.js';
 import { forwardOutput } from './output.js';
-import type { WorkerOptions } from './worker.js';
-
-/** Built code, from src/ and from dist/ alike: a worker process knows no TypeScript of ours. */
-const ENTRY = fileURLToPath(new URL('../../dist/worker/main.js', import.meta.url));
 
 /** Bundling and importing take a second or two; a file that waits for something at its top level takes forever. */
 const LOAD_TIMEOUT_MS = 60_000;
 
 export interface ChildOptions {
+  /** The program of the process: the path of a module that calls `runWorkerProcess`. */
+  program: string;
   directory: string;
-  worker: WorkerOptions;
+  /** For the kind of worker that the program runs. */
+  worker: unknown;
   env: NodeJS.ProcessEnv;
   /** MiB of V8's heap; Node's own choice when absent. */
   maxHeapMb?: number;
   log: Log;
+  onRunClosing?(run: ClosingRun): void;
 }
 
 export class Child {
@@ -29,11 +28,12 @@ export class Child {
   /** Rejects with a LoadError when the workflows cannot be loaded, for whatever reason. */
   readonly ready: Promise<void>;
 
-  constructor({ directory, worker, env, maxHeapMb, log }: ChildOptions) {
-    const child = fork(ENTRY, {
+  constructor({ program, directory, worker, env, maxHeapMb, log, onRunClosing }: ChildOptions) {
+    const child = fork(program, {
       env,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      serialization: 'json',
+      // Carries buffers too, such as certificates.
+      serialization: 'advanced',
       execArgv: ['--enable-source-maps', ...(maxHeapMb ? [`--max-old-space-size=${maxHeapMb}`] : [])],
     });
     this.#process = child;
@@ -43,6 +43,9 @@ export class Child {
       // `close` comes after the last of its output, `exit` may come before.
       child.once('close', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
       child.once('error', (error) => resolve(error.message));
+    });
+    child.on('message', (message: unknown) => {
+      if (isFromChild(message) && message.kind === 'closing') onRunClosing?.(message.run);
     });
     this.ready = this.#loaded(directory);
     this.ready.catch(() => {});
@@ -79,8 +82,8 @@ export class Child {
         this.kill();
       }, LOAD_TIMEOUT_MS);
       this.#process.on('message', (message: unknown) => {
+        if (!isFromChild(message) || message.kind === 'closing') return;
         clearTimeout(timeout);
-        if (!isFromChild(message)) return;
         if (message.kind === 'ready') resolve();
         else reject(new LoadError(message.directory, message.problems));
       });

@@ -27,6 +27,8 @@ export interface LoadedWorkflows {
   library: LibraryBundle | undefined;
   steps: StepTable;
   sourceLines: SourceLines;
+  /** Of the bundles, as JSON by their file names; sources are relative to the folder of that file. */
+  sourceMaps: ReadonlyMap<string, string>;
   /** The same for the same workflow code. */
   codeId: string;
 }
@@ -147,7 +149,16 @@ class Loading {
     }
     const sourceLines = new SourceLines(sourceMaps);
     const codeId = codeIdOf(bundles, library);
-    return { directory: this.directory, registered, bundles, library, steps, sourceLines, codeId };
+    return {
+      directory: this.directory,
+      registered,
+      bundles,
+      library,
+      steps,
+      sourceLines,
+      sourceMaps,
+      codeId,
+    };
   }
 
   /** The steps that steps modules export, and those that the other files define for themselves. */

@@ -1,12 +1,21 @@
 /** One attempt of a step under way: what its code sees of itself, and what the worker may do to it. */
 import { decodePayload, encodePayload, type Payload } from '../core/json.js';
 import type { Log } from '../core/log.js';
-import type { FromWorker, StepTask } from '../core/task.js';
+import type { FromWorker, StepAttempt, StepTask } from '../core/task.js';
 import type { Logger, StepContext } from '../sdk/step-context.js';
 import { isLargerThan, PayloadTooLargeError } from './payload-size.js';
 
 /** Heartbeats leave at most this often; those in between are replaced by the latest. */
 const MIN_HEARTBEAT_INTERVAL_MS = 1_000;
+
+export interface RunningStepOptions {
+  send(message: FromWorker): void;
+  /** From now on nobody waits for the answer of this attempt, and none is sent. */
+  givenUp?(attempt: StepAttempt): void;
+  log: Log;
+  /** Bytes of one result or of the details of a heartbeat. */
+  payloadBytes: number;
+}
 
 export class RunningStep implements StepContext {
   readonly deadline: number;
@@ -22,7 +31,7 @@ export class RunningStep implements StepContext {
 
   constructor(
     readonly task: StepTask,
-    private readonly options: { send(message: FromWorker): void; log: Log; payloadBytes: number },
+    private readonly options: RunningStepOptions,
   ) {
     this.deadline = performance.now() + task.timeoutMs;
   }
@@ -86,7 +95,10 @@ export class RunningStep implements StepContext {
     reason: Error,
     { isAwaited, isCancelled = false }: { isAwaited: boolean; isCancelled?: boolean },
   ): void {
-    if (!isAwaited) this.#isAwaited = false;
+    if (!isAwaited && this.#isAwaited) {
+      this.#isAwaited = false;
+      this.options.givenUp?.(this.task);
+    }
     if (this.#abortReason) return;
     this.#abortReason = reason;
     this.#isCancelled = isCancelled;

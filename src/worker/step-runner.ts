@@ -8,7 +8,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Failure, toFailure } from '../core/failure.js';
 import { decodePayload, encodePayload } from '../core/json.js';
-import type { Log } from '../core/log.js';
 import type { FromWorker, StepAttempt, StepStopReason, StepTask } from '../core/task.js';
 import type { StepDefinition } from '../sdk/definition.js';
 import { CancelledError, isCancellation, TerminatedError, TimeoutError } from '../sdk/errors.js';
@@ -16,14 +15,10 @@ import { executeStep } from '../sdk/step.js';
 import { provideStepContext } from '../sdk/step-context.js';
 import { withoutOwnFrames } from './own-frames.js';
 import { isLargerThan, PayloadTooLargeError } from './payload-size.js';
-import { RunningStep } from './running-step.js';
+import { RunningStep, type RunningStepOptions } from './running-step.js';
 
-export interface StepRunnerOptions {
+export interface StepRunnerOptions extends RunningStepOptions {
   find(workflowType: string, stepName: string): StepDefinition | undefined;
-  send(message: FromWorker): void;
-  log: Log;
-  /** Bytes of one result or of the details of a heartbeat. */
-  payloadBytes: number;
   /** Told of every step that starts and ends; answers with a ticket for the end. */
   watch?: { begin(label: string, timeoutMs: number): number; end(ticket: number): void };
 }

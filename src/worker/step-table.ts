@@ -1,5 +1,14 @@
 /** Which code runs for a step of a workflow. */
-import type { StepDefinition } from '../sdk/definition.js';
+import { type StepDefinition, stepDefinition } from '../sdk/definition.js';
+import * as httpSteps from '../sdk/http-steps.js';
+
+/** Every workflow has them. */
+const BUILT_IN_STEPS = new Map(
+  Object.values(httpSteps)
+    .map((value) => stepDefinition(value))
+    .filter((definition) => definition !== undefined)
+    .map((definition) => [definition.name, definition]),
+);
 
 export class StepTable {
   readonly #byWorkflow = new Map<string, ReadonlyMap<string, StepDefinition>>();
@@ -9,6 +18,6 @@ export class StepTable {
   }
 
   find(workflowType: string, stepName: string): StepDefinition | undefined {
-    return this.#byWorkflow.get(workflowType)?.get(stepName);
+    return this.#byWorkflow.get(workflowType)?.get(stepName) ?? BUILT_IN_STEPS.get(stepName);
   }
 }

@@ -6,21 +6,22 @@
  * 3. After `stop` no process is left. When this process dies without it, its workers end by themselves (main.ts).
  */
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { DEFAULT_LIMITS } from '../core/limits.js';
 import type { Log } from '../core/log.js';
 import type { ResultFormat } from '../core/run.js';
 import type { WorkerSlots } from '../core/task.js';
 import { Child, type ChildOptions } from './child.js';
+import type { ClosingRun } from './child-protocol.js';
 import { LoadError } from './load-error.js';
 import { watchFolder } from './watch.js';
 import type { WatchdogLimits } from './watchdog-memory.js';
+import type { WorkerOptions } from './worker.js';
 
-export interface StartWorkersOptions {
+/** What workers of every kind are told. */
+export interface WorkersOptions {
   /** The folder of the workflows. */
   directory: string;
-  /** Of the server's HTTP port, such as `http://127.0.0.1:3001`. */
-  serverUrl: string;
-  token?: string;
   catalog: string;
   count: number;
   resultFormat: ResultFormat;
@@ -34,10 +35,29 @@ export interface StartWorkersOptions {
   maxHeapMb?: number;
   /** What workers see of the environment; by default everything but what is the server's own. */
   env?: NodeJS.ProcessEnv;
+  /** Called when the last turn of a run is on its way to the engine, by workers that tell. */
+  onRunClosing?(run: ClosingRun): void;
+}
+
+export interface StartWorkersOptions extends WorkersOptions {
+  /** Of the server's HTTP port, such as `http://127.0.0.1:3001`. */
+  serverUrl: string;
+  token?: string;
+}
+
+/** The options of a worker that workers of every kind have, with nothing left open. */
+export interface CommonWorkerOptions {
+  catalog: string;
+  slots: WorkerSlots;
+  /** Runs whose state is kept between turns; the rest is replayed. */
+  cacheSize: number;
+  resultFormat: ResultFormat;
+  payloadBytes: number;
+  watchdog: WatchdogLimits;
 }
 
 export interface WorkerSupervisor {
-  /** All workers have loaded the folder and dial the server. Rejects with a LoadError, and then nothing runs. */
+  /** All workers have loaded the folder and look for their engine. Rejects with a LoadError, and then nothing runs. */
   ready: Promise<void>;
   /** Lets running steps end within `graceMs`. */
   stop(graceMs: number): Promise<void>;
@@ -58,8 +78,21 @@ const MAX_BACKOFF_MS = 5_000;
 /** What steps of replaced code get to end. */
 const RELOAD_GRACE_MS = 10_000;
 
+/** Built code, from src/ and from dist/ alike: a worker process knows no TypeScript of ours. */
+const PROGRAM = fileURLToPath(new URL('../../dist/worker/main.js', import.meta.url));
+
 export function startWorkers(options: StartWorkersOptions): WorkerSupervisor {
-  const supervisor = new Supervisor(options);
+  const { serverUrl, token } = options;
+  return superviseWorkers(PROGRAM, options, (common): WorkerOptions => ({ serverUrl, token, ...common }));
+}
+
+/** Keeps workers running whose processes run `program` with the options that `complete` gives. */
+export function superviseWorkers(
+  program: string,
+  options: WorkersOptions,
+  complete: (common: CommonWorkerOptions) => unknown,
+): WorkerSupervisor {
+  const supervisor = new Supervisor(program, options, complete);
   return {
     ready: supervisor.ready,
     stop: (graceMs) => supervisor.stop(graceMs),
@@ -84,23 +117,27 @@ class Supervisor {
   #changedAgain = false;
   #unwatch: (() => void) | undefined;
 
-  constructor(private readonly options: StartWorkersOptions) {
+  constructor(
+    program: string,
+    private readonly options: WorkersOptions,
+    complete: (common: CommonWorkerOptions) => unknown,
+  ) {
     this.#log = options.log;
     this.#child = {
+      program,
       directory: resolve(options.directory),
-      worker: {
-        serverUrl: options.serverUrl,
-        token: options.token,
+      worker: complete({
         catalog: options.catalog,
         slots: { ...DEFAULT_SLOTS, ...options.slots },
         cacheSize: options.cacheSize ?? DEFAULT_CACHE_SIZE,
         resultFormat: options.resultFormat,
         payloadBytes: options.payloadBytes ?? DEFAULT_LIMITS.payloadBytes,
         watchdog: { ...DEFAULT_WATCHDOG, ...options.watchdog },
-      },
+      }),
       env: options.env ?? workerEnvironment(process.env),
       maxHeapMb: options.maxHeapMb,
       log: options.log,
+      onRunClosing: options.onRunClosing,
     };
     this.ready = this.#begin();
     this.ready.catch(() => {});
@@ -222,7 +259,7 @@ const describe = (error: unknown): string => (error instanceof LoadError ? error
 
 /** Secrets and settings of the server are none of user code's business. */
 function workerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => name !== 'API_AUTH_TOKEN' && !name.startsWith('PERDURE_')),
-  );
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !SERVERS_OWN.test(name)));
 }
+
+const SERVERS_OWN = /^(API_AUTH_TOKEN$|PERDURE_|TEMPORAL_)/;

@@ -9,36 +9,20 @@ import { hostname } from 'node:os';
 import { toFailure } from '../core/failure.js';
 import { unreachable } from '../core/invariant.js';
 import type { Log } from '../core/log.js';
-import type { ResultFormat } from '../core/run.js';
-import type { FromWorker, ToWorker, TurnTask, WorkerSlots } from '../core/task.js';
+import type { FromWorker, ToWorker, TurnTask } from '../core/task.js';
 import { LinkClient } from '../link/client.js';
-import { stepDefinition } from '../sdk/definition.js';
-import * as httpSteps from '../sdk/http-steps.js';
+import { ABORT_MS, within } from './grace.js';
 import { LoadError } from './load-error.js';
 import type { LoadedWorkflows } from './loader.js';
 import { createSandbox, type Sandbox } from './sandbox/host.js';
 import { StepRunner } from './step-runner.js';
+import type { CommonWorkerOptions } from './supervisor.js';
 import { Watchdog } from './watchdog.js';
-import type { WatchdogLimits } from './watchdog-memory.js';
 
-export interface WorkerOptions {
+export interface WorkerOptions extends CommonWorkerOptions {
   serverUrl: string;
   token?: string;
-  catalog: string;
-  slots: WorkerSlots;
-  /** Runs whose state is kept between turns; the rest is replayed. */
-  cacheSize: number;
-  resultFormat: ResultFormat;
-  payloadBytes: number;
-  watchdog: WatchdogLimits;
 }
-
-const BUILT_IN_STEPS = new Map(
-  Object.values(httpSteps)
-    .map((value) => stepDefinition(value))
-    .filter((definition) => definition !== undefined)
-    .map((definition) => [definition.name, definition]),
-);
 
 export class Worker {
   readonly #sandbox: Sandbox;
@@ -66,11 +50,10 @@ export class Worker {
       stacks: loaded.sourceLines,
       log,
     });
-    this.#refuseBroken();
+    refuseBroken(this.#sandbox, loaded.directory);
     this.#watchdog = new Watchdog(options.watchdog, () => this.#steps.stopOverdue());
     this.#steps = new StepRunner({
-      find: (workflowType, stepName) =>
-        loaded.steps.find(workflowType, stepName) ?? BUILT_IN_STEPS.get(stepName),
+      find: (workflowType, stepName) => loaded.steps.find(workflowType, stepName),
       send: (message) => this.#link.send(message),
       log,
       payloadBytes: options.payloadBytes,
@@ -98,15 +81,6 @@ export class Worker {
     // A step that listens to its signal ends now, and its answer still counts.
     await within(ABORT_MS, ended);
     await this.#link.close();
-  }
-
-  /** Files that use at their top level what workflows must not are refused now, not when the first run needs them. */
-  #refuseBroken(): void {
-    const problems = this.#sandbox.check().map(({ filename, failure }) => ({
-      file: filename,
-      message: `the workflow's side of this file cannot be evaluated: ${failure.message}`,
-    }));
-    if (problems.length > 0) throw new LoadError(this.loaded.directory, problems);
   }
 
   /** Sends what is waiting, and nothing more. */
@@ -195,14 +169,14 @@ export class Worker {
   }
 }
 
-/** What an aborted step gets to clean up before its process ends. */
-const ABORT_MS = 1_000;
-
-async function within(ms: number, promise: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([promise, timeout]);
-  clearTimeout(timer);
+/**
+ * Files that use at their top level what workflows must not are refused now, not when the first run needs them.
+ * @throws LoadError
+ */
+export function refuseBroken(sandbox: Sandbox, directory: string): void {
+  const problems = sandbox.check().map(({ filename, failure }) => ({
+    file: filename,
+    message: `the workflow's side of this file cannot be evaluated: ${failure.message}`,
+  }));
+  if (problems.length > 0) throw new LoadError(directory, problems);
 }

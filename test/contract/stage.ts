@@ -18,6 +18,7 @@ const TURN_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
   'WORKFLOW_TASK_STARTED',
   'WORKFLOW_TASK_COMPLETED',
   'WORKFLOW_TASK_FAILED',
+  'WORKFLOW_TASK_TIMED_OUT',
 ]);
 
 export interface StartOptions {

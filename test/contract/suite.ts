@@ -29,6 +29,7 @@ import { turmoilCases } from './cases/turmoil.js';
 import { updateCases } from './cases/updates.js';
 import { workersAwayCases } from './cases/workers-away.js';
 import { Ledger } from './ledger.js';
+import { type Skips, skipByName } from './skips.js';
 import { deployment, Stage, WAIT_MS } from './stage.js';
 import type { StartSystem, System, SystemOptions } from './system.js';
 
@@ -56,7 +57,9 @@ const SIDE_BY_SIDE: Cases[] = [
   authorFunctionCases,
 ];
 
-export function contract(startSystem: StartSystem, cacheSize: number): void {
+export function contract(startSystem: StartSystem, cacheSize: number, skips: Skips = {}): void {
+  skipByName(skips);
+
   /** A system for the cases inside; it ends with them, and leaves no worker behind. */
   function onSystem(options: Partial<SystemOptions>, cases: Cases[], waitMs = WAIT_MS): void {
     const stage = new Stage(waitMs);

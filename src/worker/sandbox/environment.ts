@@ -21,7 +21,7 @@ const hidden = { writable: true, configurable: true, enumerable: false };
 
 export function installGlobals(host: HostGlobals): void {
   const shared = { ...borrowedGlobals(host), ...timerGlobals(failRun) };
-  for (const [name, value] of Object.entries(shared)) define(name, value);
+  for (const [name, value] of Object.entries(shared)) if (!isFixed(name)) define(name, value);
   for (const [name, remedy] of Object.entries(REFUSED_FUNCTIONS)) define(name, refusing(name, remedy));
   define('Date', deterministicDate());
   // A library that asks while it is loaded gets the same answer in every worker.
@@ -36,6 +36,11 @@ export function installGlobals(host: HostGlobals): void {
     ...hidden,
   });
   for (const name of ['WebAssembly', 'eval'] as const) Reflect.deleteProperty(globalThis, name);
+}
+
+/** Whether the sandbox has brought its own, which cannot be replaced. */
+function isFixed(name: string): boolean {
+  return Object.getOwnPropertyDescriptor(globalThis, name)?.configurable === false;
 }
 
 function define(name: string, value: unknown): void {
@@ -115,6 +120,12 @@ function failRun(error: unknown): void {
 
 /** Freezes what all runs share. Everything that is shared must be loaded by then. */
 export function harden(): void {
+  hardenBuiltIns();
+  Object.freeze(globalThis);
+}
+
+/** All but the global object itself, for a sandbox that gives every run its own properties of it. */
+export function hardenBuiltIns(): void {
   for (const name of BUILT_INS) {
     const builtIn = (globalThis as Record<string, unknown>)[name] as { prototype?: object };
     fixProperties(builtIn);
@@ -132,7 +143,6 @@ export function harden(): void {
   ]) {
     fixPrototype(Object.getPrototypeOf(sample) as object);
   }
-  Object.freeze(globalThis);
 }
 
 /** What libraries put on the global object is theirs: they may go on changing it. */

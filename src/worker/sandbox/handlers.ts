@@ -22,7 +22,7 @@ export interface HandlerHost {
   readOnly<T>(place: string, fn: () => T): T;
 }
 
-interface Update extends UpdateRequest {
+export interface Update extends UpdateRequest {
   /** It was accepted when the turn ran first, so its validator is not asked again. */
   accepted: boolean;
 }

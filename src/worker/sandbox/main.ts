@@ -4,8 +4,7 @@
  */
 import type { Failure } from '../../core/failure.js';
 import type { TurnTask } from '../../core/task.js';
-import type { LogLevel, ScopeStorage } from '../../sdk/runtime.js';
-import type { CancellationScope } from '../../sdk/scope.js';
+import type { LogLevel } from '../../sdk/runtime.js';
 import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
 import type { HostGlobals } from './borrowed.js';
 import { harden, installGlobals } from './environment.js';
@@ -13,6 +12,7 @@ import { failureOf, type StackReader } from './failures.js';
 import { type Compile, LoadError, Modules } from './modules.js';
 import { RejectionTracker } from './rejections.js';
 import { RunCache } from './run-cache.js';
+import { type HostStorage, lazyScopes } from './scopes.js';
 import { type ReplayedRun, type TurnAnswer, TurnRunner } from './turns.js';
 
 /** What the process around the context gives to it. */
@@ -24,7 +24,7 @@ export interface HostBridge {
   compile: Compile;
   drain(): void;
   stacks: StackReader;
-  scopes: { getStore(): unknown; run<T>(store: unknown, fn: () => T): T };
+  scopes: HostStorage;
   log(level: LogLevel, fields: object, message: string): void;
 }
 
@@ -46,9 +46,12 @@ export function start(bridge: HostBridge): Inside {
   harden();
   for (const bundle of bridge.workflows) modules.add(bundle);
   const cache = new RunCache<ReplayedRun>(bridge.cacheSize);
-  const rejections = new RejectionTracker(bridge.drain);
+  const rejections = new RejectionTracker();
   const host = {
-    drain: rejections.drain,
+    drain() {
+      rejections.beforeJobs();
+      bridge.drain();
+    },
     endTurn: () => rejections.endTurn(),
     log: bridge.log,
     stacks: bridge.stacks,
@@ -74,17 +77,5 @@ export function start(bridge: HostBridge): Inside {
       }),
     forget: (runId) => cache.forget(runId),
     takeEvicted: () => cache.takeEvicted(),
-  };
-}
-
-/** Carrying the scope over awaits makes every promise a little slower, so it begins with the first scope of a process. */
-function lazyScopes(storage: HostBridge['scopes']): ScopeStorage {
-  let used = false;
-  return {
-    getStore: () => (used ? (storage.getStore() as CancellationScope | undefined) : undefined),
-    run(scope, fn) {
-      used = true;
-      return storage.run(scope, fn);
-    },
   };
 }

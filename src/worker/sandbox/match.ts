@@ -14,8 +14,8 @@ export class NonDeterminismError extends Error {
 
 /** What the run knows about its own earlier events. */
 export interface Recorded {
-  /** `event` is the record of `command`: later events refer to it by its number. */
-  recorded(command: Command, event: HistoryEvent): void;
+  /** Event `eventId` is the record of `command`: later events refer to it by this number. */
+  recorded(command: Command, eventId: number): void;
   /** The activity id of the step that was scheduled by event `scheduledEventId`. */
   activityId(scheduledEventId: number): string | undefined;
 }
@@ -49,7 +49,7 @@ export function matchCommands(
     while (events[at] && isDeprecatedMarker(events[at]!) && !isRecordOf(command, events[at]!, run)) at++;
     const event = events[at];
     if (event && isRecordOf(command, event, run)) {
-      run.recorded(command, event);
+      run.recorded(command, event.id);
       at++;
       continue;
     }

@@ -5,9 +5,9 @@ import { DefinitionError } from '../../sdk/errors.js';
 import * as sdk from '../../sdk/index.js';
 import { setRuntime } from '../../sdk/runtime.js';
 import { stepReference } from '../../sdk/step.js';
-import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
+import { isShareable, type LibraryBundle, type WorkflowBundle } from '../bundle.js';
 
-type ModuleBody = (
+export type ModuleBody = (
   exports: object,
   module: { exports: object },
   require: (specifier: string) => unknown,
@@ -116,7 +116,3 @@ function outsideRuns<T>(fn: () => T): T {
     setRuntime(runtime);
   }
 }
-
-/** Code that names the global object could keep state there, which the loader does not look for. */
-const isShareable = (bundle: WorkflowBundle): boolean =>
-  bundle.stateless && !/\bglobalThis\b/.test(bundle.code);

@@ -107,12 +107,12 @@ export class Operations {
     );
   }
 
-  /** `event` is the record of `command`. */
-  recorded(command: Command, event: HistoryEvent): void {
+  /** Event `eventId` is the record of `command`. */
+  recorded(command: Command, eventId: number): void {
     const operation = this.#unrecorded.get(command);
     if (!operation) return;
     this.#unrecorded.delete(command);
-    if (command.kind !== 'startTimer') this.#byEvent.set(event.id, operation);
+    if (command.kind !== 'startTimer') this.#byEvent.set(eventId, operation);
   }
 
   activityId(scheduledEventId: number): string | undefined {

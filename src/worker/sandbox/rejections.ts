@@ -5,6 +5,7 @@
  * are. So while a turn runs, V8's promise hooks say which promises settle and which have somebody who listens. At the
  * end of the turn, those without a listener get one from here: it hears of the rejection, if it was one.
  */
+import type { Pieces } from './run.js';
 
 const HANDLED = Symbol('handled');
 type Tracked = Promise<unknown> & { [HANDLED]?: boolean };
@@ -16,11 +17,6 @@ export class RejectionTracker {
   #newest: unknown;
   /** The parent of the newest promise, when that was the first to listen to it. */
   #newlyHandled: Tracked | undefined;
-  readonly #drain: () => void;
-
-  constructor(drain: () => void) {
-    this.#drain = drain;
-  }
 
   /** To be called by V8 for every promise that comes to be; one with a parent listens to that parent. */
   readonly onInit = (promise: unknown, parent: unknown): void => {
@@ -46,21 +42,20 @@ export class RejectionTracker {
     this.#settled.push(promise as Tracked);
   };
 
-  /** Runs all promise jobs. What happens in them is never taken for a part of what happened before. */
-  readonly drain = (): void => {
+  /** Promise jobs run next: what happens in them is never taken for a part of what happened before. */
+  beforeJobs(): void {
     this.#newest = undefined;
-    this.#drain();
-  };
+  }
 
   /** Ends a turn: what the promises that were rejected in it, and that nobody handles, were rejected with. */
-  endTurn(): unknown[] {
+  *endTurn(): Pieces<unknown[]> {
     const unheard = this.#settled.filter((promise) => !promise[HANDLED]);
     this.#settled = [];
     if (unheard.length > 0) {
       this.#listening = true;
       for (const promise of unheard) this.#listen(promise);
       this.#listening = false;
-      this.drain();
+      yield;
       this.#settled = [];
     }
     if (this.#rejected.length === 0) return this.#rejected;

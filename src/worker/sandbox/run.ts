@@ -8,7 +8,7 @@
 import type { Command } from '../../core/command.js';
 import type { EventOf, HistoryEvent } from '../../core/event.js';
 import { decodePayload, encodePayload } from '../../core/json.js';
-import type { QueryAnswer, QueryRequest, UpdateRequest } from '../../core/task.js';
+import type { QueryAnswer, QueryRequest } from '../../core/task.js';
 import type { WorkflowDefinition } from '../../sdk/definition.js';
 import { isCancellation, UsageError } from '../../sdk/errors.js';
 import type {
@@ -30,17 +30,21 @@ import { CancellationScope } from '../../sdk/scope.js';
 import { ContinueAsNew, contextOf, parseInput, parseOutput } from '../../sdk/workflow.js';
 import { TurnCommands } from './commands.js';
 import { failureOf, type StackReader } from './failures.js';
-import { Handlers } from './handlers.js';
+import { Handlers, type Update } from './handlers.js';
 import type { Recorded } from './match.js';
 import { Operations } from './operations.js';
 import { randomSequence } from './random.js';
 
+/**
+ * What runs in pieces: between two of them whoever runs it lets everything run that is ready, which is all promise
+ * jobs until none is left. How that is done differs from sandbox to sandbox.
+ */
+export type Pieces<T> = Generator<void, T, void>;
+
 /** What a run needs of the sandbox around it. */
 export interface RunHost {
-  /** Runs everything that is ready to run: all promise jobs, until none is left. */
-  drain(): void;
   /** What promises were rejected with in this turn that nobody handles. */
-  endTurn(): unknown[];
+  endTurn(): Pieces<unknown[]>;
   readonly scopes: ScopeStorage;
   readonly stacks: StackReader;
   log(level: LogLevel, fields: object, message: string): void;
@@ -60,7 +64,7 @@ export interface TurnInput {
   continueAsNewSuggested: boolean;
   replaying: boolean;
   incoming: readonly HistoryEvent[];
-  updates: readonly UpdateRequest[];
+  updates: readonly Update[];
   /** Patches that the history has by the end of this turn. */
   patches: readonly string[];
   reseed: string | undefined;
@@ -106,24 +110,24 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   /** Runs one turn and gives its commands. */
-  activate(turn: TurnInput): Command[] {
+  *activate(turn: TurnInput): Pieces<Command[]> {
     this.#turn = turn;
     this.commands.begin();
     if (turn.reseed !== undefined) this.#reseed(turn.reseed);
     for (const patchId of turn.patches) if (!this.#patches.has(patchId)) this.#patches.set(patchId, false);
     for (const event of turn.incoming) this.#operations.foresee(event);
-    this.#deliverMessages(turn);
+    if (this.#deliverMessages(turn)) yield* this.#runToRest();
     for (const event of turn.incoming) {
       if (this.closed) break;
-      if (this.#deliver(event)) this.#runToRest();
+      if (this.#deliver(event)) yield* this.#runToRest();
     }
     if (!this.closed) this.#handlers.refuseWaitingUpdates();
-    this.#failForLooseErrors();
+    this.#failFor(yield* this.#host.endTurn());
     return this.commands.end();
   }
 
   /** All messages of a turn reach their handlers before the code goes on: none is lost if it then ends the run. */
-  #deliverMessages({ incoming, updates, replaying }: TurnInput): void {
+  #deliverMessages({ incoming, updates }: TurnInput): boolean {
     let any = false;
     for (const event of incoming) {
       if (event.type !== 'WORKFLOW_EXECUTION_SIGNALED') continue;
@@ -131,33 +135,35 @@ export class Run implements WorkflowRuntime, Recorded {
       any = true;
     }
     for (const update of updates) {
-      this.#handlers.update({ ...update, accepted: replaying });
+      this.#handlers.update(update);
       any = true;
     }
-    if (any) this.#runToRest();
+    return any;
   }
 
   /** An error that nobody handles has escaped user code, except that work which was cancelled may be left alone. */
-  #failForLooseErrors(): void {
-    const loose = this.#host.endTurn().find((reason) => !isCancellation(reason));
+  #failFor(rejections: unknown[]): void {
+    const loose = rejections.find((reason) => !isCancellation(reason));
     if (loose !== undefined && !this.closed) this.fail(loose);
   }
 
   /** Answers queries. Whatever a handler sets in motion comes to its end here, and changes nothing. */
-  answer(requests: readonly QueryRequest[]): QueryAnswer[] {
+  *answer(requests: readonly QueryRequest[]): Pieces<QueryAnswer[]> {
     if (requests.length === 0) return NO_ANSWERS;
     this.#turn = { ...this.#turn, replaying: false };
     const answers = requests.map((request) => this.#handlers.query(request));
-    this.readOnly("a query, which can only read the workflow's state", () => this.#host.drain());
-    const [loose] = this.#host.endTurn();
+    this.#reading = "a query, which can only read the workflow's state";
+    yield;
+    this.#reading = undefined;
+    const [loose] = yield* this.#host.endTurn();
     if (loose !== undefined) {
       this.log('warn', `a query left a promise behind that was rejected: ${String(loose)}`, {});
     }
     return answers;
   }
 
-  recorded(command: Command, event: HistoryEvent): void {
-    this.#operations.recorded(command, event);
+  recorded(command: Command, eventId: number): void {
+    this.#operations.recorded(command, eventId);
   }
 
   activityId(scheduledEventId: number): string | undefined {
@@ -165,9 +171,9 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   /** Everything that follows from what just happened, before the next thing does. */
-  #runToRest(): void {
-    this.#host.drain();
-    while (this.#conditions.length > 0 && this.#resolveConditions()) this.#host.drain();
+  *#runToRest(): Pieces<void> {
+    do yield;
+    while (this.#conditions.length > 0 && this.#resolveConditions());
   }
 
   /** Whether `event` meant anything to the code; signals have been delivered before. */

@@ -6,13 +6,14 @@
  */
 import type { Command } from '../../core/command.js';
 import type { HistoryEvent } from '../../core/event.js';
-import type { FromWorker, TurnTask, UpdateRequest } from '../../core/task.js';
+import type { FromWorker, QueryAnswer, QueryRequest, TurnTask } from '../../core/task.js';
 import { setRuntime } from '../../sdk/runtime.js';
 import { failureOf } from './failures.js';
+import type { Update } from './handlers.js';
 import { AbandonedTurnError, HistoryReader, type RecordedTurn } from './history.js';
 import { matchCommands, NonDeterminismError } from './match.js';
 import type { Modules } from './modules.js';
-import { Run, type RunHost } from './run.js';
+import { type Pieces, Run, type RunHost } from './run.js';
 import type { RunCache } from './run-cache.js';
 
 export type TurnAnswer = Extract<FromWorker, { kind: 'turnCompleted' | 'turnMissed' | 'turnFailed' }>;
@@ -21,17 +22,19 @@ export type TurnAnswer = Extract<FromWorker, { kind: 'turnCompleted' | 'turnMiss
 export class ReplayedRun {
   readonly run: Run;
   readonly reader = new HistoryReader();
+  readonly #drain: () => void;
   /** Of the turn that ran last, until its record has come. */
   #unrecorded: Command[] = [];
 
-  constructor(run: Run) {
+  constructor(run: Run, drain: () => void) {
     this.run = run;
+    this.#drain = drain;
   }
 
   /** Brings the run up to the end of `events`. @throws NonDeterminismError, AbandonedTurnError */
   replay(events: readonly HistoryEvent[]): void {
     for (const turn of this.reader.read(events)) {
-      const commands = turn.executed ? this.#unrecorded : this.run.activate(asInput(turn));
+      const commands = turn.executed ? this.#unrecorded : this.#whole(this.run.activate(asInput(turn)));
       matchCommands(commands, turn.commandEvents, this.run);
       this.#unrecorded = [];
     }
@@ -40,29 +43,44 @@ export class ReplayedRun {
   /** Runs the turn that the task asks for. */
   advance(task: TurnTask): Command[] {
     const { incoming, reseed } = this.reader.takeOpen();
-    const commands = this.run.activate({
+    const turn = this.run.activate({
       now: task.startedAt,
       historyLength: task.historyLength,
       continueAsNewSuggested: task.continueAsNewSuggested,
       replaying: false,
       incoming,
-      updates: task.updates,
+      updates:
+        task.updates.length === 0 ? NONE : task.updates.map((update) => ({ ...update, accepted: false })),
       patches: NONE,
       reseed,
     });
-    this.#unrecorded = commands;
-    return commands;
+    this.#unrecorded = this.#whole(turn);
+    return this.#unrecorded;
+  }
+
+  answer(queries: readonly QueryRequest[]): QueryAnswer[] {
+    return this.#whole(this.run.answer(queries));
+  }
+
+  /** Runs all pieces, with all that follows from them in between. */
+  #whole<T>(pieces: Pieces<T>): T {
+    for (;;) {
+      const piece = pieces.next();
+      if (piece.done) return piece.value;
+      this.#drain();
+    }
   }
 }
 
 const NONE: never[] = [];
 
 function asInput(turn: RecordedTurn) {
-  const updates: UpdateRequest[] = [];
+  const updates: Update[] = [];
   const patches: string[] = [];
   for (const { type, attributes } of turn.commandEvents) {
     if (type === 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED') {
-      updates.push({ updateId: attributes.updateId, name: attributes.updateName, input: attributes.input });
+      const { updateId, updateName, input } = attributes;
+      updates.push({ updateId, name: updateName, input, accepted: true });
     } else if (type === 'MARKER_RECORDED') {
       patches.push(attributes.details.patchId);
     }
@@ -79,12 +97,17 @@ function asInput(turn: RecordedTurn) {
   };
 }
 
+export interface TurnHost extends RunHost {
+  /** Runs everything that is ready to run: all promise jobs, until none is left. */
+  drain(): void;
+}
+
 export class TurnRunner {
   readonly #modules: Modules;
-  readonly #host: RunHost;
+  readonly #host: TurnHost;
   readonly #cache: RunCache<ReplayedRun>;
 
-  constructor(modules: Modules, host: RunHost, cache: RunCache<ReplayedRun>) {
+  constructor(modules: Modules, host: TurnHost, cache: RunCache<ReplayedRun>) {
     this.#modules = modules;
     this.#host = host;
     this.#cache = cache;
@@ -98,7 +121,7 @@ export class TurnRunner {
       setRuntime(replayed.run);
       replayed.replay(task.events);
       const commands = task.readOnly ? [] : replayed.advance(task);
-      const answers = replayed.run.answer(task.queries);
+      const answers = replayed.answer(task.queries);
       // A closed run gets no further turn, so keeping it would only cost another one its place.
       if (!replayed.run.closed || task.readOnly) this.#cache.put(runId, replayed);
       return { kind: 'turnCompleted', turnId, runId, commands, answers };
@@ -128,6 +151,7 @@ export class TurnRunner {
       );
     }
     const load = () => this.#modules.definition(workflowType);
-    return new ReplayedRun(new Run({ workflowId, runId, workflowType, catalog }, load, this.#host));
+    const run = new Run({ workflowId, runId, workflowType, catalog }, load, this.#host);
+    return new ReplayedRun(run, this.#host.drain);
   }
 }

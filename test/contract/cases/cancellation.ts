@@ -181,7 +181,7 @@ export function cancellationCases(stage: Stage): void {
     });
 
     test.each(['nobody', 'closed'])(
-      'a message to a run that is not there (%s) is an error in the sender',
+      'a signal to a run that is not there (%s) is an error in the sender',
       async (kind) => {
         let workflowId = unique('nobody');
         if (kind === 'closed') {
@@ -196,8 +196,26 @@ export function cancellationCases(stage: Stage): void {
         })) as object[];
         expect(signals[0]).toHaveProperty('error');
         expect(JSON.stringify(signals[0])).toContain(workflowId);
-        expect(await stage.run('cancelsOther', workflowId)).toHaveProperty('error');
       },
     );
+
+    test('to cancel a run that never was is an error in the sender', async () => {
+      expect(await stage.run('cancelsOther', unique('nobody'))).toHaveProperty('error');
+    });
+
+    test('to cancel a closed run changes nothing and is no error: it has stopped', async () => {
+      const closed = await stage.start('echo', 1);
+      await closed.result();
+      expect(await stage.run('cancelsOther', closed.workflowId)).toEqual({});
+      expect((await closed.outcome()).status).toBe('completed');
+    });
+
+    test.each(['signal', 'cancel'])('a workflow is nobody else to itself: %s to the own id', async (act) => {
+      const run = await stage.start('messagesItself', act);
+      expect(await run.result()).toMatchObject({ error: { name: 'ExternalWorkflowError' } });
+      const types = await run.eventTypes();
+      expect(types).not.toContain('WORKFLOW_EXECUTION_SIGNALED');
+      expect(types).not.toContain('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
+    });
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Run, type Stage, unique } from '../stage.js';
+import { Run, type Stage, unique } from '../stage.js';
 import { causes, type Described } from '../workflows/shared/described.js';
 
 export function childCases(stage: Stage): void {
@@ -113,6 +113,19 @@ export function childCases(stage: Stage): void {
       const { error } = (await parent.result()) as { error: Described };
       expect(causes(error).map((each) => each.name)).toContain('CancelledError');
       expect((await (await stage.attach(workflowId)).outcome()).status).toBe('cancelled');
+    });
+
+    test('a child that has continued as new is cancelled as the run that it is by then', async () => {
+      const workflowId = unique('child');
+      const parent = await stage.start('cancelsContinuedChild', workflowId);
+      const { attributes } = await parent.until('CHILD_WORKFLOW_EXECUTION_STARTED');
+      const first = new Run(stage, workflowId, attributes.workflowExecution.runId);
+      const second = await first.next();
+      await second.until('WORKFLOW_TASK_COMPLETED');
+      await parent.signal('end', 'return');
+      const { error } = (await parent.result()) as { error: Described };
+      expect(causes(error).map((each) => each.name)).toContain('CancelledError');
+      expect((await second.outcome()).status).toBe('cancelled');
     });
 
     test('a child that is cancelled in the turn that calls it never starts', async () => {

@@ -141,6 +141,16 @@ export function updateCases(stage: Stage): void {
       expect(await run.result()).toMatchObject({ order: [0, 1, 2, 3, 4, 5, 6, 7] });
     });
 
+    test('updates that came together are handled in the order of their acceptance', async () => {
+      const run = await stage.start('account');
+      await Promise.all(Array.from({ length: 8 }, (_, value) => run.update('order', value)));
+      await run.signal('finish');
+      const accepted = await run.eventsOf('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+      const order = accepted.map(({ attributes }) => JSON.parse(attributes.input![0]!) as number);
+      expect(order.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+      expect(await run.result()).toMatchObject({ order });
+    });
+
     test('signals and updates that came before each other are handled before each other', async () => {
       const run = await stage.start('account', stage.place());
       expect(await run.update('order', 'first')).toBe(1);

@@ -114,6 +114,14 @@ export const cancelsOther = workflow({
   fn: async (workflowId) => settled(getExternalWorkflowHandle(workflowId as string).cancel()),
 });
 
+export const messagesItself = workflow({
+  name: 'messagesItself',
+  fn: async (act, { info }) => {
+    const handle = getExternalWorkflowHandle(info.workflowId);
+    return settled(act === 'signal' ? handle.signal(goOn) : handle.cancel());
+  },
+});
+
 export const signalsOther = workflow({
   name: 'signalsOther',
   fn: async (input) => {

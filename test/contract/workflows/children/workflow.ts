@@ -1,4 +1,5 @@
 import { CancellationScope, condition, defineSignal, setHandler, sleep, workflow, z } from 'perdure';
+import { continuesAndWaits } from '../continuing/workflow.js';
 import { triedAgain } from '../policies/workflow.js';
 import { described, settled } from '../shared/described.js';
 
@@ -99,6 +100,24 @@ export const cancelsChild = workflow({
     const scope = new CancellationScope();
     const outcome = scope.run(() => settled(child({ how: 'wait' }, { workflowId: workflowId as string })));
     await sleep(50);
+    scope.cancel();
+    return outcome;
+  },
+});
+
+/** Cancels its child when it is told to. */
+export const cancelsContinuedChild = workflow({
+  name: 'cancelsContinuedChild',
+  fn: async (workflowId) => {
+    let told = false;
+    setHandler(end, () => {
+      told = true;
+    });
+    const scope = new CancellationScope();
+    const outcome = scope.run(() =>
+      settled(continuesAndWaits('first', { workflowId: workflowId as string })),
+    );
+    await condition(() => told);
     scope.cancel();
     return outcome;
   },

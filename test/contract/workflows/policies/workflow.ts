@@ -41,7 +41,7 @@ export const outOfTime = workflow({
 /** Its time is that of the whole chain, not of each run. */
 export const outOfTimeInChain = workflow({
   name: 'outOfTimeInChain',
-  options: { executionTimeout: '1s' },
+  options: { executionTimeout: '3s' },
   fn: async (input, context) => {
     await sleep(10);
     return context.control.continueAsNew(Number(input) + 1);

@@ -1,0 +1,123 @@
+/**
+ * A worker process, whatever kind of worker it runs. It belongs to its supervisor: it gets everything it needs from
+ * it, and never outlives it.
+ *
+ * User code shares this process, so whatever goes wrong in a way that cannot be told from our own state ends it; the
+ * supervisor starts another one, and the runs go on there by replay.
+ */
+import { writeSync } from 'node:fs';
+import type { Log } from '../core/log.js';
+import { type ClosingRun, type FromChild, LOG_MARK, type ToChild } from './child-protocol.js';
+import { LoadError } from './load-error.js';
+import { type LoadedWorkflows, loadWorkflows } from './loader.js';
+
+/** A worker at work in this process. */
+export interface ProcessWorker {
+  /** Resolves once it has done what it can to be found by its engine. Rejects when it can never work. */
+  readonly started: Promise<void>;
+  /** Takes nothing new, gives running steps `graceMs` to end, then aborts them. */
+  drain(graceMs: number): Promise<void>;
+  /** Says what is waiting to be said, and nothing more. */
+  close(): Promise<void>;
+}
+
+export interface WorkerContext {
+  log: Log;
+  /** Ends the process, and another one takes its place. */
+  fail(reason: string, error: unknown): void;
+  /** Tells whoever supervises this process. */
+  closing(run: ClosingRun): void;
+}
+
+export type StartWorker<Options> = (
+  loaded: LoadedWorkflows,
+  options: Options,
+  context: WorkerContext,
+) => ProcessWorker | Promise<ProcessWorker>;
+
+/** Without a supervisor's word, such as when a terminal interrupts the whole group of processes. */
+const DEFAULT_GRACE_MS = 10_000;
+/** For what is already on its way to the server when user code has broken the process. */
+const LAST_WORDS_MS = 200;
+
+/** Makes this process a worker's, from the first word of its supervisor to its end. */
+export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): void {
+  const log = childLog();
+  const tell = takeChannel();
+  let worker: ProcessWorker | undefined;
+  let ending = false;
+
+  const start = async ({ directory, options }: Extract<ToChild, { kind: 'start' }>): Promise<void> => {
+    try {
+      const loaded = await loadWorkflows(directory);
+      process.on('uncaughtException', (error, origin) => {
+        const what =
+          origin === 'unhandledRejection'
+            ? 'a promise was rejected and nobody handled it'
+            : 'an error was thrown';
+        fail(`user code broke this worker: ${what} outside any step`, error);
+      });
+      worker = await startWorker(loaded, options as Options, {
+        log,
+        fail,
+        closing: (run) => tell({ kind: 'closing', run }),
+      });
+      await worker.started;
+      tell({ kind: 'ready' });
+    } catch (error) {
+      const problems = error instanceof LoadError ? error.problems : [{ message: describe(error) }];
+      tell({ kind: 'loadFailed', directory, problems });
+    }
+  };
+
+  const drain = async (graceMs: number): Promise<void> => {
+    if (ending) return;
+    ending = true;
+    await worker?.drain(graceMs);
+    process.exit(0);
+  };
+
+  const fail = (reason: string, error: unknown): void => {
+    log.error({ error: describe(error) }, `${reason}; a new worker takes its place`);
+    if (ending) return;
+    ending = true;
+    setTimeout(() => process.exit(1), LAST_WORDS_MS);
+    void worker?.close().finally(() => process.exit(1));
+  };
+
+  process.on('disconnect', () => process.exit(1));
+  process.on('message', (message: ToChild) => {
+    switch (message.kind) {
+      case 'start':
+        void start(message);
+        break;
+      case 'drain':
+        void drain(message.graceMs);
+        break;
+    }
+  });
+  process.on('SIGTERM', () => void drain(DEFAULT_GRACE_MS));
+  process.on('SIGINT', () => void drain(DEFAULT_GRACE_MS));
+}
+
+/** User code has no business on the channel, so it does not find it. */
+function takeChannel(): (message: FromChild) => void {
+  const send = process.send?.bind(process);
+  if (!send) {
+    writeSync(2, 'This program is started by perdure itself; run `perdure worker DIR` instead.\n');
+    process.exit(2);
+  }
+  process.send = undefined;
+  return (message) => send(message);
+}
+
+function childLog(): Log {
+  const say = (level: keyof Log) => (fields: object, message: string) => {
+    process.stdout.write(`${LOG_MARK}${JSON.stringify([level, fields, message])}\n`);
+  };
+  return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
