@@ -62,6 +62,13 @@ export interface TraceInfo {
   remote?: string;
 }
 
+/** Which runs get a trace as soon as they have closed, and where it will be: before the run's id and `.json`. */
+export interface TracePlan {
+  runs: 'all' | 'failed';
+  local: string;
+  remote?: string;
+}
+
 export interface RunOutcome extends RunRef {
   status: ClosedStatus;
   /** What the chain was first started with. */
@@ -91,6 +98,8 @@ export interface HistoryPage {
   events: HistoryEvent[];
   /** Whether the run is closed and `events` reaches its last event. */
   ended: boolean;
+  /** Steps that `events` refer to, by their scheduled events, where an engine knows them without another look. */
+  steps?: ReadonlyMap<number, { activityType: string; stepName: string }>;
 }
 
 export interface RunFilter {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES, type EventAttributes, type EventTypeName, type HistoryEvent } from '../core/event.js';
+import {
+  EVENT_TYPES,
+  type EventAttributes,
+  type EventTypeName,
+  type HistoryEvent,
+  UNTRANSLATED_EVENT_TYPES,
+  type UntranslatedEvent,
+} from '../core/event.js';
 import type { Failure } from '../core/failure.js';
 import { DEFAULT_STEP_RETRY } from '../core/retry.js';
 import { type NamedStep, nameSteps, wireEvent, workflowMetadata } from './events.js';
@@ -45,8 +52,21 @@ const wireRetry = {
   nonRetryableErrorTypes: [],
 };
 
+/** What only Temporal writes is passed on as it was recorded. */
+const untranslated = Object.fromEntries(
+  Object.keys(UNTRANSLATED_EVENT_TYPES).map((type) => [
+    type,
+    [{ asRecorded: { details: { a: 1 } } }, { details: { a: 1 } }],
+  ]),
+) as unknown as { [T in UntranslatedEvent]: [EventAttributes[T], object] };
+
 /** Every type of event: what is stored, and what is on the wire with payloads. */
 const ALL: { [T in EventTypeName]: [EventAttributes[T], object] } = {
+  ...untranslated,
+  WORKFLOW_TASK_TIMED_OUT: [
+    { scheduledEventId: 2, startedEventId: 3, timeoutType: 'START_TO_CLOSE' },
+    { scheduledEventId: '2', startedEventId: '3', timeoutType: 'START_TO_CLOSE' },
+  ],
   WORKFLOW_EXECUTION_STARTED: [
     {
       workflowType: 'pay',
@@ -326,13 +346,13 @@ describe('the names of steps', () => {
       completed(503, 30),
       completed(504, 300),
     ];
-    const found = await nameSteps(engine, execution, events as never, new Map(steps));
+    const found = await nameSteps(engine, execution, { events: events as never }, new Map(steps));
     expect(reads).toEqual([
       [9, 21],
       [299, 1],
     ]);
     for (const id of [5, 10, 30, 300, 500]) expect(found.has(id)).toBe(true);
-    await nameSteps(engine, execution, events as never, found);
+    await nameSteps(engine, execution, { events: events as never }, found);
     expect(reads).toHaveLength(2);
   });
 });

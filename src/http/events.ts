@@ -19,7 +19,7 @@ import type { Failure } from '../core/failure.js';
 import { invariant } from '../core/invariant.js';
 import type { Payload } from '../core/json.js';
 import type { RetryPolicy } from '../core/retry.js';
-import type { Engine, RunDescription, RunRef } from '../engine.js';
+import type { Engine, HistoryPage, RunDescription, RunRef } from '../engine.js';
 
 export interface WireEvent {
   eventId: string;
@@ -57,14 +57,15 @@ export function wireEvent(event: HistoryEvent, options: WireOptions): WireEvent 
 
 /**
  * Adds to `steps` those that `events` refer to, and answers with it. Only the scheduled event of a step names it, so
- * the ones that came on an earlier page are read again.
+ * the ones that came on an earlier page are read again, unless the engine has told them with this one.
  */
 export async function nameSteps(
   engine: Pick<Engine, 'history'>,
   run: RunRef,
-  events: readonly HistoryEvent[],
+  { events, steps: known }: Pick<HistoryPage, 'events' | 'steps'>,
   steps: NamedSteps = new Map(),
 ): Promise<NamedSteps> {
+  for (const [id, step] of known ?? []) steps.set(id, nameOf(step));
   const missing = new Set<number>();
   for (const event of events) {
     if (event.type === 'ACTIVITY_TASK_SCHEDULED') steps.set(event.id, nameOf(event.attributes));
@@ -175,14 +176,19 @@ const failed: Renderer = (wire, value: Failure, key) => {
 const details: Renderer = (wire, value: Payload | object, key) => {
   wire[key] = typeof value === 'string' ? [decoded(value)] : value;
 };
+/** Of events that only Temporal writes. They may hold what user code gave. */
+const asRecorded: Renderer = (wire, value: object) => {
+  Object.assign(wire, value);
+};
 
 /** Those that carry what user code gave or threw. */
-const PAYLOADS: ReadonlySet<Renderer> = new Set([values, oneValue, failed, details]);
+const PAYLOADS: ReadonlySet<Renderer> = new Set([values, oneValue, failed, details, asRecorded]);
 
 const RENDERERS: Record<AttributeName, Renderer> = {
   acceptedEventId: eventId,
   activityId: asIs,
   activityType: named,
+  asRecorded,
   attempt: asIs,
   baseRunId: asIs,
   cancelSeq: INTERNAL,
@@ -247,6 +253,7 @@ const RENDERERS: Record<AttributeName, Renderer> = {
   startedEventId: eventId,
   stepName: asIs,
   suggestContinueAsNew: asIs,
+  timeoutType: asIs,
   timerId: asIs,
   updateId: asIs,
   updateName: asIs,

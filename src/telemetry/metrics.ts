@@ -24,8 +24,7 @@ export interface MetricsOptions {
 
 export class Metrics {
   readonly #registry = new Registry();
-  /** To be given to the engine. */
-  readonly observer: EngineObserver;
+  #observer: EngineObserver | undefined;
   readonly #requests: Histogram;
   readonly #routes = new BoundedNames();
 
@@ -37,7 +36,12 @@ export class Metrics {
       REQUEST_SECONDS,
       ['method', 'route', 'status'],
     );
-    this.observer = this.#engineObserver();
+  }
+
+  /** To be given to an engine in this process; one elsewhere has metrics of its own, and none of these. */
+  get observer(): EngineObserver {
+    this.#observer ??= this.#engineObserver();
+    return this.#observer;
   }
 
   get contentType(): string {

@@ -5,7 +5,9 @@
  * Those of the second are perdure's own, and everything works without them as far as it can.
  */
 import type { RegisteredWorkflow } from '../core/catalog.js';
+import type { Failure } from '../core/failure.js';
 import type { ResultFormat } from '../core/run.js';
+import type { TracePlan } from '../engine.js';
 
 /** A catalog's registration is the workflow whose id is the catalog's name, on the task queue of that name. */
 export const CATALOG_QUERY = 'get';
@@ -17,6 +19,11 @@ export const MEMO = {
   payloadVersion: 'payloadVersion',
   /** Of a run: `{ local?, remote? }`. */
   trace: 'trace',
+  /**
+   * Of a run, perdure's own: `all` or `failed`, which of its ends have a trace. Decided at the start, so that a replay
+   * says where the trace is if and only if the run did.
+   */
+  traces: 'perdureTraces',
   /** Of the registration, perdure's own: which code it stands for, so that a repeat of the same changes nothing. */
   registration: 'perdureRegistration',
   /** Of a run that keeps an Idempotency-Key, perdure's own: the body that the key stands for and the run it made. */
@@ -37,12 +44,15 @@ export interface Registration {
   codeId: string;
   /** The form in which the workers of this catalog record results: what starts a run puts it into the memo. */
   resultFormat: ResultFormat;
+  /** Which runs its workers write traces of: what starts a run puts that into the memo too. */
+  traces?: TracePlan['runs'];
 }
 
 /** The memo of a registration under `MEMO.registration`. */
 export interface RegistrationMemo {
   codeId: string;
   resultFormat: ResultFormat;
+  traces?: TracePlan['runs'];
 }
 
 /** A step as an activity's type. */
@@ -56,9 +66,14 @@ export function stepNameOf(activityType: string): string {
 }
 
 /** First element of an application failure's details: what Temporal's failure has no field for. */
-export interface FailureDetails {
-  /** Own enumerable properties of the original error. */
-  properties?: Record<string, unknown>;
+export interface FailureDetails
+  extends Partial<Pick<Failure, 'kind' | 'activityType' | 'attempt' | 'timeoutType' | 'properties'>> {
   /** Of a failed run of the older form. */
   trace?: unknown;
 }
+
+/** On a step whose author has set no heartbeatTimeout: its worker gives the signs of life, the step need not. */
+export const LIVENESS_HEADER = 'perdureLiveness';
+
+/** On a run: how many parents it has above it; absent when there is none. */
+export const DEPTH_HEADER = 'perdureDepth';

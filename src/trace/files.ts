@@ -9,7 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, lstat, mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { invariant } from '../core/invariant.js';
 import { isRunId } from '../core/names.js';
 
@@ -40,9 +40,14 @@ export class TraceFiles {
     return new TraceFiles(folder);
   }
 
+  /** What the paths of all files begin with. */
+  get placeOfAll(): string {
+    return this.folder + sep;
+  }
+
   pathOf(runId: string): string {
     invariant(isRunId(runId), `"${runId}" is not the id of a run`);
-    return join(this.folder, `${runId}.json`);
+    return `${this.placeOfAll}${runId}.json`;
   }
 
   /** Writes the file as a whole, in place of whatever has its name. One write of a run at a time. */
@@ -106,6 +111,16 @@ export class TraceFiles {
       if (UNFINISHED.test(name) && !name.includes(this.#own)) await unlink(join(this.folder, name));
       const runId = FILE.exec(name)?.[1];
       if (isRunId(runId)) yield runId;
+    }
+  }
+
+  /** Removes what was last written before that instant, whole or unfinished. Others may be writing here. */
+  async removeWrittenBefore(at: number): Promise<void> {
+    for await (const { name } of await opendir(this.folder)) {
+      if (!UNFINISHED.test(name) && !isRunId(FILE.exec(name)?.[1])) continue;
+      const path = join(this.folder, name);
+      const stats = await lstat(path).catch(() => undefined);
+      if (stats && stats.mtimeMs < at) await unlink(path).catch(() => {});
     }
   }
 

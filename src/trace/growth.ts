@@ -1,5 +1,5 @@
 /** What each event of a history does to the tree. */
-import type { EventOf, EventTypeName, HistoryEvent } from '../core/event.js';
+import type { EventOf, EventTypeName, HistoryEvent, UntranslatedEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
 import type { Payload } from '../core/json.js';
 import { serializeError } from '../core/serialized-error.js';
@@ -15,7 +15,7 @@ import {
 } from './nodes.js';
 import type { Grow, TraceTree } from './tree.js';
 
-export const GROWTH: { [T in EventTypeName]: Grow<T> } = {
+export const GROWTH: { [T in Exclude<EventTypeName, UntranslatedEvent>]: Grow<T> } = {
   WORKFLOW_EXECUTION_STARTED: (tree, event) => tree.start(started(tree.runId, event)),
   WORKFLOW_EXECUTION_COMPLETED: (tree, event) => {
     tree.close(event);
@@ -145,6 +145,7 @@ export const GROWTH: { [T in EventTypeName]: Grow<T> } = {
   WORKFLOW_TASK_SCHEDULED: () => {},
   WORKFLOW_TASK_STARTED: () => {},
   WORKFLOW_TASK_COMPLETED: () => {},
+  WORKFLOW_TASK_TIMED_OUT: () => {},
   WORKFLOW_TASK_FAILED: (tree, { id, at, attributes: { cause, failure } }) => {
     const error = serializeError(failure);
     tree.record({ kind: 'failed_turn', eventId: String(id), failedAt: iso(at), cause, error });

@@ -19,6 +19,7 @@ export class ObjectStoreError extends Error {
 }
 
 const PACKAGE = '@aws-sdk/client-s3';
+const FOLDER = 'traces/';
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
@@ -64,6 +65,11 @@ export class ObjectStore {
       },
     });
     return new ObjectStore(sdk as Sdk, client, bucket, limits);
+  }
+
+  /** What the URIs of all traces begin with. */
+  get placeOfAll(): string {
+    return this.#prefix + FOLDER;
   }
 
   uriOf(runId: string): string {
@@ -129,4 +135,4 @@ export class ObjectStore {
   }
 }
 
-const keyOf = (runId: string): string => `traces/${runId}.json`;
+const keyOf = (runId: string): string => `${FOLDER}${runId}.json`;

@@ -6,7 +6,8 @@
  * 2. Where a trace is follows from the id of its run and from what the engine has recorded, never from anything that
  *    a workflow returned.
  * 3. A trace leaves with its run. The local file goes last: as long as it is there, the object in the store is owed
- *    a removal, also after a crash.
+ *    a removal, also after a crash. Where the engine does not know which runs are retained, files leave by their age,
+ *    and objects by a rule of the bucket.
  */
 import type { Readable } from 'node:stream';
 import { setImmediate as others } from 'node:timers/promises';
@@ -15,7 +16,7 @@ import { invariant } from '../core/invariant.js';
 import { DEFAULT_TRACE_LIMITS, type TraceLimits } from '../core/limits.js';
 import { type Log, silentLog } from '../core/log.js';
 import type { RunStatus } from '../core/run.js';
-import type { Engine, RunRef, RunSummary, RunWatch, TraceInfo } from '../engine.js';
+import type { Engine, RunRef, RunSummary, RunWatch, TraceInfo, TracePlan } from '../engine.js';
 import { Background } from './background.js';
 import { TraceFiles } from './files.js';
 import type { TraceMode } from './modes.js';
@@ -28,10 +29,13 @@ import { OneAtATime, SomeAtATime } from './turnstile.js';
 /** Runs whose result carries an error. */
 const FAILED: ReadonlySet<RunStatus> = new Set<RunStatus>(['failed', 'timed_out', 'terminated', 'cancelled']);
 
+/** From being told that a run closes to its being closed. */
+const CLOSES_WITHIN_MS = 10_000;
+
 export interface TracesOptions {
   engine: Engine;
-  /** An engine that tells when runs close and leave; without it traces are made on demand only, and stay. */
-  watch?: RunWatch;
+  /** Tells when runs close; without it traces are made on demand only. */
+  watch?: Pick<RunWatch, 'watch'> & Partial<RunWatch>;
   mode: TraceMode;
   /** Traces live in a folder of it. */
   dataDir: string;
@@ -56,6 +60,7 @@ export class Traces {
   readonly #retries: Retries;
   readonly #stopWatching: () => void;
   readonly #swept: Promise<void>;
+  readonly #expiry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   static async open(options: TracesOptions): Promise<Traces> {
@@ -84,7 +89,9 @@ export class Traces {
     };
     const isEager = mode === 'all' || mode === 'failed';
     this.#stopWatching = watch?.watch(isEager ? { closed, removed } : { removed }) ?? (() => {});
-    this.#swept = watch ? this.#sweep(watch) : Promise.resolve();
+    const isRetained = watch?.isRetained?.bind(watch);
+    this.#swept = isRetained ? this.#sweep(isRetained) : this.#expire();
+    if (!isRetained) this.#expiry = setInterval(() => void this.#expire(), limits.expireEveryMs).unref();
   }
 
   /**
@@ -106,10 +113,17 @@ export class Traces {
       : { source: 'local', runId, localPath: this.files.pathOf(runId) };
   }
 
+  /** Undefined when traces are made only for those who ask. */
+  get plan(): TracePlan | undefined {
+    if (this.#mode !== 'all' && this.#mode !== 'failed') return undefined;
+    return { runs: this.#mode, local: this.files.placeOfAll, remote: this.store?.placeOfAll };
+  }
+
   /** Ends what is under way, and leaves the rest for when it is asked for. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopWatching();
+    clearInterval(this.#expiry);
     this.#retries.close();
     this.store?.close();
     await this.#background.close();
@@ -119,7 +133,10 @@ export class Traces {
 
   async #writeBeforeAsked(run: RunSummary): Promise<void> {
     try {
-      if (await this.#isWanted(run)) await this.#save(run);
+      if (!(await this.#isWanted(run))) return;
+      // Who tells of it may be ahead of the commit that closes it.
+      const isClosed = await this.#engine.outcome(ref(run), { waitMs: CLOSES_WITHIN_MS, followChain: false });
+      if (isClosed) await this.#save(run);
     } catch (error) {
       // It left before its turn came.
       if (!(error instanceof PerdureError && error.name === 'WorkflowNotFoundError')) throw error;
@@ -240,14 +257,22 @@ export class Traces {
   }
 
   /** Removes what runs left behind that were removed when the last process ended, or while none was there. */
-  async #sweep(watch: RunWatch): Promise<void> {
+  async #sweep(isRetained: RunWatch['isRetained']): Promise<void> {
     try {
       for await (const runId of this.files.runs()) {
         if (this.#isClosed) return;
-        if (!watch.isRetained(runId)) await this.#removeOrLater(runId);
+        if (!isRetained(runId)) await this.#removeOrLater(runId);
       }
     } catch (error) {
       this.#log.warn({ err: error }, 'the folder of traces could not be swept');
+    }
+  }
+
+  async #expire(): Promise<void> {
+    try {
+      await this.files.removeWrittenBefore(Date.now() - this.#limits.unwatchedFileMs);
+    } catch (error) {
+      this.#log.warn({ err: error }, 'old traces could not be removed');
     }
   }
 }

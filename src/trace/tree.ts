@@ -24,8 +24,9 @@ export class TraceTree {
   }
 
   add(event: HistoryEvent): void {
-    const grow = GROWTH[event.type] as Grow<EventTypeName>;
-    grow(this, event);
+    // What is not in the table says nothing about the run.
+    const grow = (GROWTH as Partial<Record<EventTypeName, Grow<EventTypeName>>>)[event.type];
+    grow?.(this, event);
   }
 
   // ── what events do ───────────────────────────────────────────────────────────────────────────────

@@ -67,7 +67,7 @@ async function historyPage(
   const { runId } = page;
   const run = { workflowId: selector.workflowId, runId };
   const events = page.events.slice(0, pageSize);
-  const steps = await nameSteps(engine, run, events);
+  const steps = await nameSteps(engine, run, { events, steps: page.steps });
   const goesOn = page.events.length > pageSize || (isLongPoll && !page.ended);
   const next = { runId, eventId: events.at(-1)?.id ?? afterEventId };
   return {

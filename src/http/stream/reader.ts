@@ -90,7 +90,7 @@ export class Reader implements Follower {
     try {
       const page = await engine.history(run, { afterEventId: this.cursor, limit: this.#pageEvents });
       invariant(page.events.length > 0, `run ${run.runId} has no event after ${this.cursor}`);
-      await nameSteps(engine, run, page.events, this.#steps);
+      await nameSteps(engine, run, page, this.#steps);
       if (!this.#isOver) this.#sendPage(page.events, page.ended);
     } catch (error) {
       this.#finish(this.options.describeError(error));

@@ -74,7 +74,7 @@ export class Tail {
         if (events.length > 0) {
           // A new map: the batch before may still need the old one.
           if (this.#steps.size > MAX_NAMED_STEPS) this.#steps = new Map();
-          await nameSteps(this.engine, this.run, events, this.#steps);
+          await nameSteps(this.engine, this.run, page, this.#steps);
         }
         if (signal.aborted) return;
         this.#take(events, ended ? (events.at(-1) ?? (await this.#lastEvent())) : undefined);

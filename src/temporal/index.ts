@@ -1,0 +1,4 @@
+/** The Temporal engine: what the service composes it from. */
+export { DEFAULT_TEMPORAL_SETTINGS, type TemporalSettings } from './connection.js';
+export { TemporalEngine, type TemporalEngineOptions } from './engine.js';
+export { type StartTemporalWorkersOptions, startTemporalWorkers } from './worker/supervisor.js';

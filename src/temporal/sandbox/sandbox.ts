@@ -1,0 +1,89 @@
+/** What the runs of one sandbox share: the globals, the code of workflows, and the turn that is running. */
+import { proxySinks } from '@temporalio/workflow';
+import type { ClosedStatus } from '../../core/run.js';
+import type { WorkflowDefinition } from '../../sdk/definition.js';
+import { type LogLevel, setRuntime } from '../../sdk/runtime.js';
+import { hardenBuiltIns, installGlobals } from '../../worker/sandbox/environment.js';
+import { Modules } from '../../worker/sandbox/modules.js';
+import { RejectionTracker } from '../../worker/sandbox/rejections.js';
+import { Run, type RunHost, type RunIdentity } from '../../worker/sandbox/run.js';
+import { lazyScopes } from '../../worker/sandbox/scopes.js';
+import { CATALOG_WORKFLOW_TYPE } from '../conventions.js';
+import { catalogWorkflow } from './catalog-workflow.js';
+import { type Deployment, type DeploymentSettings, LIBRARY, SINK } from './deployment.js';
+import { Host } from './host.js';
+import { giveLibraryGlobals, takeLibraryGlobals } from './library-globals.js';
+import { authoredStacks } from './stacks.js';
+
+/** What leaves: log lines, as a level, the fields as JSON and the message; and that a run is about to close. */
+export type OutgoingSinks = Record<
+  typeof SINK,
+  {
+    write(level: LogLevel, fields: string, message: string): void;
+    closing(end: ClosedStatus): void;
+  }
+>;
+
+export class Sandbox {
+  readonly settings: DeploymentSettings;
+  /** Tells the worker that the run whose turn it is is about to close. */
+  readonly closing: (end: ClosedStatus) => void;
+  readonly #host = new Host();
+  readonly #modules: Modules;
+  readonly #rejections = new RejectionTracker();
+  readonly #runHost: RunHost;
+  readonly #libraryGlobals: PropertyDescriptorMap;
+  #stopHooks: (() => void) | undefined;
+
+  /** Before any run is there: what is loaded now is shared by all of them. */
+  constructor({ workflows, bodies, settings }: Deployment) {
+    this.settings = settings;
+    installGlobals(this.#host.globals);
+    this.#modules = new Modules((_code, filename) => bodies[filename]!, bodies[LIBRARY] && { code: '' });
+    this.#libraryGlobals = takeLibraryGlobals();
+    hardenBuiltIns();
+    for (const bundle of workflows) this.#modules.add(bundle);
+    const sinks = proxySinks<OutgoingSinks>();
+    this.closing = (end) => sinks[SINK].closing(end);
+    this.#runHost = {
+      endTurn: () => this.#rejections.endTurn(),
+      scopes: lazyScopes(this.#host.scopes),
+      stacks: authoredStacks,
+      log: (level, fields, message) => sinks[SINK].write(level, JSON.stringify(fields), message),
+    };
+  }
+
+  newRun(identity: RunIdentity): Run {
+    giveLibraryGlobals(this.#libraryGlobals);
+    return new Run(identity, () => this.#definition(identity.workflowType), this.#runHost);
+  }
+
+  beginTurn(run: Run): void {
+    // A turn that was cut off, since it took too long, has not ended it.
+    this.#stopHooks?.();
+    this.#rejections.reset();
+    this.#stopHooks = this.#host.hookPromises({
+      init: this.#rejections.onInit,
+      settled: this.#rejections.onSettled,
+    });
+    setRuntime(run);
+  }
+
+  beforeJobs(): void {
+    this.#rejections.beforeJobs();
+  }
+
+  endTurn(): void {
+    setRuntime(undefined);
+    this.#stopHooks?.();
+    this.#stopHooks = undefined;
+  }
+
+  #definition(workflowType: string): WorkflowDefinition {
+    if (workflowType === CATALOG_WORKFLOW_TYPE) return catalogWorkflow;
+    if (this.#modules.has(workflowType)) return this.#modules.definition(workflowType);
+    throw new Error(
+      `this worker has no workflow "${workflowType}"; it has ${this.#modules.workflowTypes.join(', ')}. Deploy the file that defines it`,
+    );
+  }
+}

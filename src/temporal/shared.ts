@@ -1,0 +1,13 @@
+/** Work that several callers want at the same time is done once for all of them. */
+export class Shared<T> {
+  readonly #underWay = new Map<string, Promise<T>>();
+
+  get(key: string, work: () => Promise<T>): Promise<T> {
+    let doing = this.#underWay.get(key);
+    if (!doing) {
+      doing = work().finally(() => this.#underWay.delete(key));
+      this.#underWay.set(key, doing);
+    }
+    return doing;
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Failures on Temporal, both ways.
+ *
+ * A failure of ours is always an application failure: its type and `nonRetryable` are what Temporal's server decides
+ * retries by, so that it decides as the embedded engine does, whatever kind of failure it is. The rest is in the first
+ * element of the details. Failures that Temporal itself or a worker of another maker made have other forms; they
+ * become what the embedded engine would have recorded.
+ *
+ * Runs in Node and inside Temporal's workflow sandbox.
+ */
+import type { temporal } from '@temporalio/proto';
+import { type Failure, type FailureKind, MAX_CAUSE_DEPTH } from '../../core/failure.js';
+import type { FailureDetails } from '../conventions.js';
+import { decoded, toPayload } from './payload.js';
+
+export type ProtoFailure = temporal.api.failure.v1.IFailure;
+
+/** Says that the details are those of `FailureDetails`. */
+const SOURCE = 'perdure';
+
+/** By the number in Temporal's TimeoutType enum. */
+const TIMEOUT_TYPES = [undefined, 'START_TO_CLOSE', 'SCHEDULE_TO_START', 'SCHEDULE_TO_CLOSE', 'HEARTBEAT'];
+
+export function failureToProto(failure: Failure, trace?: unknown): ProtoFailure {
+  const { kind, type, message, stackTrace, nonRetryable, cause } = failure;
+  const { properties, activityType, attempt, timeoutType } = failure;
+  const details: FailureDetails = {
+    ...(kind !== 'application' && { kind }),
+    ...(activityType !== undefined && { activityType }),
+    ...(attempt !== undefined && { attempt }),
+    ...(timeoutType !== undefined && { timeoutType }),
+    ...(properties && { properties }),
+    ...(trace !== undefined && { trace }),
+  };
+  const hasDetails = Object.keys(details).length > 0;
+  return {
+    source: SOURCE,
+    message,
+    ...(stackTrace !== undefined && { stackTrace }),
+    applicationFailureInfo: {
+      type,
+      nonRetryable: nonRetryable === true,
+      ...(hasDetails && { details: { payloads: [toPayload(JSON.stringify(details))] } }),
+    },
+    ...(cause && { cause: failureToProto(cause) }),
+  };
+}
+
+export function failureFromProto(proto: ProtoFailure, depth = 0): Failure {
+  if (proto.activityFailureInfo) return stepFailure(proto, depth);
+  if (proto.childWorkflowExecutionFailureInfo) return childFailure(proto, depth);
+  const failure: Failure = { ...kindOf(proto), message: proto.message ?? '' };
+  if (proto.stackTrace) failure.stackTrace = proto.stackTrace;
+  const info = proto.applicationFailureInfo;
+  if (info?.nonRetryable || proto.serverFailureInfo?.nonRetryable) failure.nonRetryable = true;
+  if (info && proto.source === SOURCE) Object.assign(failure, ownDetails(proto));
+  const cause = causeOf(proto, depth);
+  if (cause) failure.cause = cause;
+  return failure;
+}
+
+/** What a failed run of the older form says about its trace. */
+export function traceOfFailure(proto: ProtoFailure | null | undefined): unknown {
+  const details = decoded(proto?.applicationFailureInfo?.details?.payloads?.[0]);
+  return isObject(details) ? details.trace : undefined;
+}
+
+function kindOf(proto: ProtoFailure): { kind: FailureKind; type: string; timeoutType?: string } {
+  if (proto.timeoutFailureInfo) {
+    const timeoutType = TIMEOUT_TYPES[proto.timeoutFailureInfo.timeoutType ?? 0];
+    return { kind: 'timeout', type: 'TimeoutError', ...(timeoutType && { timeoutType }) };
+  }
+  if (proto.canceledFailureInfo) return { kind: 'cancelled', type: 'CancelledError' };
+  if (proto.terminatedFailureInfo) return { kind: 'terminated', type: 'TerminatedError' };
+  if (proto.resetWorkflowFailureInfo) return { kind: 'application', type: 'ResetWorkflow' };
+  if (proto.serverFailureInfo) return { kind: 'application', type: 'ServerError' };
+  return { kind: 'application', type: proto.applicationFailureInfo?.type || 'Error' };
+}
+
+function ownDetails(proto: ProtoFailure): Partial<Failure> {
+  const details = decoded(proto.applicationFailureInfo?.details?.payloads?.[0]);
+  if (!isObject(details)) return {};
+  const { trace: _, ...own } = details as FailureDetails;
+  return own;
+}
+
+/** A step's failure is that of its last attempt, told with the step's name: the wrapper has nothing else to say. */
+function stepFailure(proto: ProtoFailure, depth: number): Failure {
+  const activityType = proto.activityFailureInfo?.activityType?.name ?? undefined;
+  if (!proto.cause) return { kind: 'step', type: 'Error', message: proto.message ?? '', activityType };
+  const failure = failureFromProto(proto.cause, depth);
+  if (failure.kind === 'cancelled') return failure;
+  const kind = failure.kind === 'timeout' ? 'timeout' : 'step';
+  return { ...failure, kind, activityType: failure.activityType ?? activityType };
+}
+
+function childFailure(proto: ProtoFailure, depth: number): Failure {
+  const info = proto.childWorkflowExecutionFailureInfo;
+  const workflowType = info?.workflowType?.name ?? '';
+  const workflowId = info?.workflowExecution?.workflowId ?? '';
+  const cause = causeOf(proto, depth);
+  return {
+    kind: 'child',
+    type: 'ChildWorkflowError',
+    message: `child workflow "${workflowType}" (${workflowId}) ${howItEnded(cause)}`,
+    properties: { workflowType, workflowId },
+    ...(cause && { cause }),
+  };
+}
+
+function howItEnded(cause: Failure | undefined): string {
+  if (!cause) return 'failed';
+  const isItsOwn = cause.activityType === undefined;
+  const how = isItsOwn ? HOW_ENDED[cause.kind] : undefined;
+  return `${how ?? 'failed'}: ${cause.message}`;
+}
+
+const HOW_ENDED: Partial<Record<FailureKind, string>> = {
+  cancelled: 'was cancelled',
+  terminated: 'was terminated',
+  timeout: 'timed out',
+};
+
+function causeOf({ cause }: ProtoFailure, depth: number): Failure | undefined {
+  return cause && depth + 1 < MAX_CAUSE_DEPTH ? failureFromProto(cause, depth + 1) : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

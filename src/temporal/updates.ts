@@ -1,0 +1,179 @@
+/**
+ * Updates: sent once under an id of their own, and then asked about until there is an outcome.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { temporal } from '@temporalio/proto';
+import { PerdureError } from '../core/errors.js';
+import type { Payload } from '../core/json.js';
+import type { Limits } from '../core/limits.js';
+import type { Cluster } from './connection.js';
+import { CODE, isRefused } from './errors.js';
+import type { Turn } from './in-order.js';
+import { isMissingHandler, silent } from './messages.js';
+import type { KnownRun } from './runs.js';
+import { failureFromProto } from './translate/failure.js';
+import { fromSingle, toPayloads } from './translate/payload.js';
+
+type Response = temporal.api.workflowservice.v1.IUpdateWorkflowExecutionResponse;
+type UpdateRef = temporal.api.update.v1.IUpdateRef;
+
+/** Of Temporal's UpdateWorkflowExecutionLifecycleStage enum. */
+const UNSPECIFIED = 0;
+const ACCEPTED = 2;
+const COMPLETED = 3;
+/** The cluster ends a poll by itself after 20 s. */
+const POLL_MS = 30_000;
+const ADMITTED_AGAIN_MS = 10;
+/** How long messages wait for an update before them to be taken. */
+const TAKEN_WITHIN_MS = 1_000;
+/** The type of the failure that an accepted update has when its run ends before it. */
+const RUN_CLOSED = 'AcceptedUpdateCompletedWorkflow';
+
+interface Message {
+  name: string;
+  input: Payload[];
+}
+
+type Progress = Response | 'unknown' | undefined;
+
+function isAccepted(answer: Progress): boolean {
+  return typeof answer === 'object' && (answer.stage ?? 0) >= ACCEPTED;
+}
+
+export class Updates {
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly limits: Limits,
+  ) {}
+
+  /** `runId` pins one run. @throws UpdateRejectedError, UpdateFailedError, HandlerNotFoundError, TooManyRequestsError */
+  async update(
+    run: KnownRun,
+    runId: string | undefined,
+    message: Message,
+    turn: Turn,
+  ): Promise<Payload | undefined> {
+    const { workflowId } = run;
+    const updateId = randomUUID();
+    const ref: UpdateRef = { workflowExecution: { workflowId, runId }, updateId };
+    const until = Date.now() + this.limits.messageTimeoutMs;
+    const sending = this.#send(run, ref, message);
+    void turn.awaited.then(() => this.#taken(ref, sending)).then(turn.end);
+    let answer = await sending;
+    while (!answer?.outcome) {
+      const known = await this.#further(answer, ref, until);
+      if (known === 'late') throw silent(run.catalog, this.limits.messageTimeoutMs, run);
+      // A cluster keeps an update that nobody has accepted in memory only, and may forget it.
+      answer = known === 'unknown' ? await this.#send(run, ref, message) : known;
+    }
+    const { success, failure } = answer.outcome;
+    if (!failure) return fromSingle(success);
+    // Of the run that took it: the workflow may have gone on with another since.
+    throw await this.#errorOf(failureFromProto(failure), answer.updateRef ?? ref, run, message.name);
+  }
+
+  /** How the update has come on since `answer`, until when somebody has to have accepted it. */
+  async #further(answer: Response | undefined, ref: UpdateRef, until: number): Promise<Progress | 'late'> {
+    if (isAccepted(answer)) return (await this.#poll(ref, COMPLETED, POLL_MS)) ?? answer;
+    const leftMs = until - Date.now();
+    if (leftMs > 0) return this.#poll(ref, COMPLETED, leftMs);
+    const known = await this.#poll(ref, UNSPECIFIED, POLL_MS);
+    return isAccepted(known) ? known : 'late';
+  }
+
+  async #send(run: KnownRun, ref: UpdateRef, { name, input }: Message): Promise<Response | undefined> {
+    const { namespace, identity } = this.cluster;
+    const { workflowId, runId } = run;
+    try {
+      return await this.cluster.call(
+        (service) =>
+          service.updateWorkflowExecution({
+            namespace,
+            workflowExecution: ref.workflowExecution,
+            waitPolicy: { lifecycleStage: COMPLETED },
+            request: {
+              meta: { updateId: ref.updateId, identity },
+              input: { name, args: toPayloads(input) },
+            },
+          }),
+        { timeoutMs: this.limits.messageTimeoutMs, isPoll: true },
+      );
+    } catch (error) {
+      if (isRefused(error, CODE.DEADLINE_EXCEEDED)) return undefined;
+      if (
+        (isRefused(error, CODE.RESOURCE_EXHAUSTED) || isRefused(error, CODE.FAILED_PRECONDITION)) &&
+        /limit on .*updates/i.test(error.reason)
+      ) {
+        throw new PerdureError('TooManyRequestsError', `the run takes no more updates: ${error.reason}`, {
+          workflowId,
+          runId,
+          retryAfterSeconds: 1,
+        });
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Resolves when the run has taken the update or its outcome is there, so that what comes next comes after it; or soon,
+   * when no worker is there to take it. Never rejects: who sends the update hears what went wrong.
+   */
+  async #taken(ref: UpdateRef, sending: Promise<unknown>): Promise<void> {
+    const until = Date.now() + TAKEN_WITHIN_MS;
+    let isAnswered = false;
+    const answered = sending
+      .catch(() => undefined)
+      .then(() => {
+        isAnswered = true;
+      });
+    while (!isAnswered && Date.now() < until) {
+      const known = await this.#poll(ref, ACCEPTED, until - Date.now()).catch(() => undefined);
+      if (known !== 'unknown') return;
+      await Promise.race([answered, sleep(ADMITTED_AGAIN_MS)]);
+    }
+  }
+
+  /** How far it has come, once it has come to `stage`; undefined when it has not in that time. */
+  async #poll(ref: UpdateRef, stage: number, timeoutMs: number): Promise<Progress> {
+    const { namespace, identity } = this.cluster;
+    try {
+      return await this.cluster.call(
+        (service) =>
+          service.pollWorkflowExecutionUpdate({
+            namespace,
+            identity,
+            updateRef: ref,
+            waitPolicy: { lifecycleStage: stage },
+          }),
+        { timeoutMs, isPoll: true },
+      );
+    } catch (error) {
+      if (isRefused(error, CODE.DEADLINE_EXCEEDED)) return undefined;
+      if (isRefused(error, CODE.NOT_FOUND)) return 'unknown';
+      throw error;
+    }
+  }
+
+  /** A refused update leaves no trace: the cluster does not know it any more. */
+  async #errorOf(
+    failure: ReturnType<typeof failureFromProto>,
+    ref: UpdateRef,
+    run: KnownRun,
+    name: string,
+  ): Promise<Error> {
+    const { workflowId, runId } = run;
+    const details = { workflowId, runId };
+    if (isMissingHandler(failure)) return new PerdureError('HandlerNotFoundError', failure.message, details);
+    if (failure.type === RUN_CLOSED) {
+      const message = `the run closed before its update "${name}" completed`;
+      return new PerdureError('UpdateFailedError', message, details);
+    }
+    const isRefusedOne = (await this.#poll(ref, UNSPECIFIED, POLL_MS)) === 'unknown';
+    return new PerdureError(
+      isRefusedOne ? 'UpdateRejectedError' : 'UpdateFailedError',
+      failure.message,
+      details,
+    );
+  }
+}

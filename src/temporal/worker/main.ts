@@ -1,0 +1,15 @@
+/** The program of a worker process of a Temporal cluster. */
+import { LoadError } from '../../worker/load-error.js';
+import { runWorkerProcess } from '../../worker/process.js';
+import { loadPeer, MissingPeerError } from '../peers.js';
+import type { TemporalWorkerOptions } from './worker.js';
+
+runWorkerProcess<TemporalWorkerOptions>(async (loaded, options, context) => {
+  try {
+    const { TemporalWorker } = await loadPeer(() => import('./worker.js'));
+    return new TemporalWorker(loaded, options, context);
+  } catch (error) {
+    if (!(error instanceof MissingPeerError)) throw error;
+    throw new LoadError(loaded.directory, [{ message: error.message }]);
+  }
+});
