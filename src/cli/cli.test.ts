@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXAMPLES, Workplace } from './program.fixture.js';
 
 const TOKEN = 'a-token-that-is-long-enough-for-tests';
+const TEMPORAL = { PERDURE_ENGINE: 'temporal' };
 const GREETING = { workflowName: 'greeting', input: { name: 'Ada' } };
 
 let workplace: Workplace;
@@ -33,10 +34,43 @@ describe('wrong use', () => {
     ['an origin that is none', ['serve'], { CORS_ORIGINS: 'https://a.example, *' }, /CORS_ORIGINS.*"\*"/],
     ['an unknown result format', ['serve', '--result-format', 'new'], {}, /current, legacy/],
     ['a server that is no URL', ['worker', 'x', '--server', 'localhost:3001'], {}, /--server/],
+    ['an unknown engine', ['serve', '--engine', 'cassandra'], {}, /embedded, temporal/],
+    ['a cluster without a port', [], { ...TEMPORAL, TEMPORAL_ADDRESS: 'temporal' }, /TEMPORAL_ADDRESS.*port/],
+    ['an empty namespace', [], { ...TEMPORAL, TEMPORAL_NAMESPACE: '' }, /TEMPORAL_NAMESPACE.*empty/],
+    ['TLS that is neither', [], { ...TEMPORAL, TEMPORAL_TLS: 'maybe' }, /TEMPORAL_TLS.*true or false/],
+    ['a message size', [], { ...TEMPORAL, TEMPORAL_MAX_MESSAGE_SIZE: '4mb' }, /MAX_MESSAGE_SIZE.*number/],
+    ['half of mutual TLS', [], { ...TEMPORAL, TEMPORAL_TLS_CLIENT_CERT_PATH: 'c.pem' }, /no private key/],
+    [
+      'TLS that is off and configured',
+      ['serve', '--temporal-tls-ca', 'ca.pem'],
+      { ...TEMPORAL, TEMPORAL_TLS: 'false' },
+      /TLS is off.*configured/,
+    ],
+    [
+      'retention on Temporal',
+      ['serve', '--retention', '3d'],
+      TEMPORAL,
+      /--retention means nothing.*namespace/,
+    ],
+    [
+      'the same from outside',
+      [],
+      { ...TEMPORAL, PERDURE_RETENTION: '3d' },
+      /PERDURE_RETENTION means nothing/,
+    ],
+    [
+      'a server for workers of Temporal',
+      ['worker', '--server', 'http://a'],
+      TEMPORAL,
+      /--server means nothing/,
+    ],
+    ['a token for workers of Temporal', ['worker', '--token', 'abc'], TEMPORAL, /--token means nothing/],
+    ['an address for SQLite', ['dev', '--temporal-address', 'a:1'], {}, /--temporal-address means nothing/],
+    ['traces that workers do not write', ['worker', '--traces', 'all'], {}, /--traces means nothing.*server/],
     ['an unknown flag', ['serve', '--prot', '1'], {}, /--prot/],
     ['an unknown command', ['server'], {}, /server/],
   ])('refuses %s with one line and exit code 2', async (_what, args, env, says) => {
-    const program = workplace.perdure(args, env as Record<string, string>);
+    const program = workplace.perdure(args.length === 0 ? ['serve'] : args, env as Record<string, string>);
     expect(await program.exited).toBe(2);
     expect(program.output()).toMatch(says);
     expect(program.output().trim().split('\n').length).toBeLessThanOrEqual(2);
@@ -85,6 +119,14 @@ describe('what stands in the way of starting', () => {
     const { port } = taken.address() as AddressInfo;
     expect(await refusal(['serve', '--port', `${port}`])).toContain(`port ${port} is in use`);
     taken.close();
+  });
+
+  it('is a certificate that cannot be read', async () => {
+    const key = join(workplace.folder, 'key.pem');
+    writeFileSync(key, 'a key');
+    const files = { TEMPORAL_TLS_CLIENT_CERT_PATH: 'none.pem', TEMPORAL_TLS_CLIENT_KEY_PATH: key };
+    const said = await refusal(['serve', '--port', '0'], { ...TEMPORAL, ...files });
+    expect(said).toMatch(/client certificate for Temporal cannot be read: none\.pem \(ENOENT\)/);
   });
 
   it('is a data folder in use, which is not disturbed', async () => {

@@ -1,9 +1,11 @@
 /** What the commands do, once their options are read. Each resolves to the exit code. */
 import { relative } from 'node:path';
+import type { CatalogEntry } from '../core/catalog.js';
 import type { Log } from '../core/log.js';
 import { isLoopbackHost, splitTokens } from '../http/index.js';
-import { startWorkers } from '../worker/supervisor.js';
+import { startWorkers, type WorkerSupervisor } from '../worker/supervisor.js';
 import { jsonLog, prettyLog } from './logs.js';
+import { startWorkersOnTemporal } from './on-temporal.js';
 import {
   DEFAULT_WORKFLOWS,
   isProduction,
@@ -28,13 +30,11 @@ export async function dev(folder: string | undefined, settings: ServerSettings):
   const signal = untilSignal();
   const log = prettyLog();
   const service = await startService({ ...settings, workflows, watch: true, log });
-  void service.registered.then((registration) => {
-    const entries = registration.workflows.map(({ entry }) => entry);
-    const { data, token } = settings;
-    const hasToken = token !== undefined;
-    console.log(welcomeText({ url: service.url, folder: workflows, data, hasToken, workflows: entries }));
+  return serveUntilEnd(service, signal, DEV_STOP_GRACE_MS, log, (entries = []) => {
+    const { url, place } = service;
+    const hasToken = settings.token !== undefined;
+    console.log(welcomeText({ url, folder: workflows, place, hasToken, workflows: entries }));
   });
-  return serveUntilEnd(service, signal, DEV_STOP_GRACE_MS, log);
 }
 
 export async function serve(settings: ServeSettings): Promise<number> {
@@ -51,33 +51,38 @@ export async function serve(settings: ServeSettings): Promise<number> {
     }
   }
   const service = await startService({ ...settings, log, logCalls: logLevel === 'debug' });
-  const { catalog, data, workflows } = settings;
-  if (workflows !== undefined) await Promise.race([service.registered, signal, service.failed]);
-  log.info({ url: service.url, catalog, data, workflows }, 'perdure is ready');
-  return serveUntilEnd(service, signal, shutdownGrace, log);
+  const { catalog, workflows } = settings;
+  const { url, place } = service;
+  log.info({ url }, 'perdure listens');
+  return serveUntilEnd(service, signal, shutdownGrace, log, () =>
+    log.info({ url, catalog, data: place, workflows }, 'perdure is ready'),
+  );
 }
 
 export async function worker(folder: string | undefined, settings: WorkerSettings): Promise<number> {
   const directory = workflowsFolder(folder) ?? DEFAULT_WORKFLOWS;
   const signal = untilSignal();
   const log = jsonLog(settings.logLevel);
-  const { server, token, catalog, workers: count, resultFormat } = settings;
-  const workers = startWorkers({
-    directory,
-    serverUrl: server,
-    token: token && splitTokens(token)[0],
-    catalog,
-    count,
-    resultFormat,
-    log,
-  });
+  const { catalog, workers: count } = settings;
+  const workers =
+    settings.engine === 'temporal'
+      ? await startWorkersOnTemporal(directory, settings, log)
+      : startWorkersOfServer(directory, settings, log);
   const outcome = await Promise.race([workers.ready.then(() => undefined), signal]);
   if (outcome === undefined) {
-    log.info({ server, catalog, folder: relative('.', directory), workers: count }, 'the workers are ready');
+    const at =
+      settings.engine === 'temporal' ? { temporal: settings.temporalAddress } : { server: settings.server };
+    log.info({ ...at, catalog, folder: relative('.', directory), workers: count }, 'the workers are ready');
     await signal;
   }
   await workers.stop(settings.shutdownGrace);
   return 0;
+}
+
+function startWorkersOfServer(directory: string, settings: WorkerSettings, log: Log): WorkerSupervisor {
+  const { server: serverUrl, catalog, workers: count, resultFormat } = settings;
+  const token = settings.token && splitTokens(settings.token)[0];
+  return startWorkers({ directory, serverUrl, token, catalog, count, resultFormat, log });
 }
 
 async function serveUntilEnd(
@@ -85,22 +90,31 @@ async function serveUntilEnd(
   signal: Promise<NodeJS.Signals>,
   graceMs: number,
   log: Log,
+  onReady: (entries: CatalogEntry[] | undefined) => void,
 ): Promise<number> {
   // Our own bug. Node ends the process; the log shall say why, in its own form.
   process.on('uncaughtExceptionMonitor', (error) => log.error({ err: error }, 'an error was not handled'));
-  const end = await Promise.race([signal, service.failed]);
-  if (end instanceof Error) {
-    log.error(
-      { err: end },
-      'the storage failed: what was not acknowledged may be lost, the rest is read at the next start',
-    );
+  try {
+    const end = await Promise.race([signal, service.failed, service.ready.then(onReady).then(forever)]);
+    if (end instanceof Error) {
+      log.error(
+        { err: end },
+        'the storage failed: what was not acknowledged may be lost, the rest is read at the next start',
+      );
+      await service.stop(0).catch(() => {});
+      return 1;
+    }
+    log.info({ signal: end }, 'shutting down');
+  } catch (error) {
+    // The workers cannot load what they should run.
     await service.stop(0).catch(() => {});
-    return 1;
+    throw error;
   }
-  log.info({ signal: end }, 'shutting down');
   await service.stop(graceMs);
   return 0;
 }
+
+const forever = () => new Promise<never>(() => {});
 
 /** Whom the API is open to must not be an accident. */
 function requireToken({ token, host }: ServerSettings): void {

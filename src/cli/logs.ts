@@ -13,6 +13,8 @@ const SECRETS = [
   'token',
   'ticket',
   'password',
+  'apiKey',
+  'clientKey',
   'payload',
   'input',
   'output',

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 /** The command line. Exit codes: 0 ended as asked, 1 could not start or had to stop, 2 wrong use. */
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, type Option } from 'commander';
 import pc from 'picocolors';
+import type { TraceMode } from '../trace/modes.js';
+import { meaninglessOption } from './meaningless.js';
 import {
   catalogOption,
   corsOption,
   dataOption,
+  engineOption,
   hostOption,
   logLevelOption,
   portOption,
@@ -27,6 +30,7 @@ import {
   workflowsOption,
 } from './options.js';
 import { explainStartFailure } from './start-failure.js';
+import { temporalContradiction, temporalOptions } from './temporal-options.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -39,6 +43,20 @@ const program = new Command('perdure')
   .configureOutput({
     outputError: (text, write) => write(`${pc.red('perdure:')} ${text.replace(/^error: /, '')}`),
   });
+
+function command(name: string, description: string, options: Option[]): Command {
+  const command = program.command(name).description(description);
+  for (const option of [engineOption(), ...options, ...temporalOptions()]) command.addOption(option);
+  return command.hook('preAction', (_program, called) => refuseNonsense(called));
+}
+
+/** What cannot be meant is wrong use, and told before anything is done. */
+function refuseNonsense(command: Command): void {
+  const settings = command.opts<ServerSettings | WorkerSettings>();
+  const isTemporal = settings.engine === 'temporal';
+  const problem = meaninglessOption(command) ?? (isTemporal ? temporalContradiction(settings) : undefined);
+  if (problem !== undefined) command.error(problem);
+}
 
 type Commands = typeof import('./commands.js');
 
@@ -56,59 +74,30 @@ async function run(
   }
 }
 
-program
-  .command('dev')
-  .description('server and workers for development: loads changed files again, prints what to try')
+function traceOptions(mode: TraceMode): Option[] {
+  return [tracesOption(mode), traceBucketOption(), traceRegionOption(), traceEndpointOption()];
+}
+
+command('dev', 'server and workers for development: loads changed files again, prints what to try', [
+  ...[portOption(), hostOption(), dataOption(), retentionOption(), catalogOption(), workersOption(1)],
+  ...[tokenOption(), corsOption(), resultFormatOption(), ...traceOptions('all')],
+])
   .argument('[folder]', 'folder of workflows, default ./workflows')
-  .addOption(portOption())
-  .addOption(hostOption())
-  .addOption(dataOption())
-  .addOption(retentionOption())
-  .addOption(catalogOption())
-  .addOption(workersOption(1))
-  .addOption(tokenOption())
-  .addOption(corsOption())
-  .addOption(resultFormatOption())
-  .addOption(tracesOption('all'))
-  .addOption(traceBucketOption())
-  .addOption(traceRegionOption())
-  .addOption(traceEndpointOption())
   .action((folder: string | undefined, settings: ServerSettings) =>
     run((commands) => commands.dev(folder, settings), settings),
   );
 
-program
-  .command('serve')
-  .description('server for production, with workers for a folder if one is given')
-  .addOption(workflowsOption())
-  .addOption(portOption())
-  .addOption(hostOption())
-  .addOption(dataOption())
-  .addOption(retentionOption())
-  .addOption(catalogOption())
-  .addOption(workersOption(spareCores()))
-  .addOption(tokenOption())
-  .addOption(corsOption())
-  .addOption(resultFormatOption())
-  .addOption(tracesOption('on-demand'))
-  .addOption(traceBucketOption())
-  .addOption(traceRegionOption())
-  .addOption(traceEndpointOption())
-  .addOption(logLevelOption())
-  .addOption(shutdownGraceOption())
-  .action((settings: ServeSettings) => run((commands) => commands.serve(settings), settings));
+command('serve', 'server for production, with workers for a folder if one is given', [
+  ...[workflowsOption(), portOption(), hostOption(), dataOption(), retentionOption(), catalogOption()],
+  ...[workersOption(spareCores()), tokenOption(), corsOption(), resultFormatOption()],
+  ...[...traceOptions('on-demand'), logLevelOption(), shutdownGraceOption()],
+]).action((settings: ServeSettings) => run((commands) => commands.serve(settings), settings));
 
-program
-  .command('worker')
-  .description('workers for a server that runs elsewhere')
+command('worker', 'workers for a server that runs elsewhere, or on a Temporal cluster', [
+  ...[serverOption(), tokenOption(), catalogOption(), workersOption(spareCores()), resultFormatOption()],
+  ...[dataOption(), ...traceOptions('on-demand'), logLevelOption(), shutdownGraceOption()],
+])
   .argument('[folder]', 'folder of workflows, default ./workflows')
-  .addOption(serverOption())
-  .addOption(tokenOption())
-  .addOption(catalogOption())
-  .addOption(workersOption(spareCores()))
-  .addOption(resultFormatOption())
-  .addOption(logLevelOption())
-  .addOption(shutdownGraceOption())
   .action((folder: string | undefined, settings: WorkerSettings) =>
     run((commands) => commands.worker(folder, settings)),
   );

@@ -1,10 +1,9 @@
 /**
- * The options of the commands: each a flag and an environment variable, of which the flag wins. The only place that
- * reads the environment. A value that does not fit is refused here, with one line and exit code 2.
+ * The options of the commands: each a flag and an environment variable, of which the flag wins. The environment is
+ * read here and in temporal-options.ts alone. A value that does not fit is refused, with one line and exit code 2.
  */
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
-import { toMs } from '../core/duration.js';
 import { DEFAULT_LIMITS } from '../core/limits.js';
 import { CATALOG_PATTERN, isCatalogName, MAX_CATALOG_LENGTH } from '../core/names.js';
 import type { ResultFormat } from '../core/run.js';
@@ -14,6 +13,8 @@ import { TRACE_MODES, type TraceMode } from '../trace/modes.js';
 import type { ObjectStoreSettings } from '../trace/object-store.js';
 import { LOG_LEVELS, type LogLevel } from './logs.js';
 import { StartError } from './start-failure.js';
+import type { TemporalOptions } from './temporal-options.js';
+import { duration, isHttpUrl, notEmpty, wholeNumber } from './values.js';
 
 /** Of the commands that run until they are told to stop. */
 interface ProcessSettings {
@@ -22,10 +23,24 @@ interface ProcessSettings {
   shutdownGrace: number;
 }
 
-export interface ServerSettings {
+export const ENGINES = ['embedded', 'temporal'] as const;
+
+interface EngineChoice extends TemporalOptions {
+  engine: (typeof ENGINES)[number];
+}
+
+/** Where traces are written. */
+export interface TraceSettings {
+  data: string;
+  traces: TraceMode;
+  traceBucket?: string;
+  traceRegion?: string;
+  traceEndpoint?: string;
+}
+
+export interface ServerSettings extends EngineChoice, TraceSettings {
   port: number;
   host?: string;
-  data: string;
   /** Milliseconds. */
   retention: number;
   catalog: string;
@@ -33,13 +48,9 @@ export interface ServerSettings {
   token?: string;
   corsOrigins: string[];
   resultFormat: ResultFormat;
-  traces: TraceMode;
-  traceBucket?: string;
-  traceRegion?: string;
-  traceEndpoint?: string;
 }
 
-export interface WorkerSettings extends ProcessSettings {
+export interface WorkerSettings extends ProcessSettings, EngineChoice, TraceSettings {
   server: string;
   catalog: string;
   workers: number;
@@ -50,6 +61,15 @@ export interface WorkerSettings extends ProcessSettings {
 export type ServeSettings = ServerSettings & ProcessSettings & { workflows?: string };
 
 export const DEFAULT_WORKFLOWS = './workflows';
+
+export const engineOption = () =>
+  new Option(
+    '--engine <name>',
+    'what keeps and drives the runs: SQLite on this machine, or a Temporal cluster',
+  )
+    .env('PERDURE_ENGINE')
+    .default('embedded')
+    .choices(ENGINES);
 
 export const portOption = () =>
   new Option('--port <number>', 'port to listen on; 0 takes a free one')
@@ -160,7 +180,7 @@ export const traceEndpointOption = () =>
     });
 
 /** Where traces are uploaded to, if anywhere. */
-export function traceStore(settings: ServerSettings): ObjectStoreSettings | undefined {
+export function traceStore(settings: TraceSettings): ObjectStoreSettings | undefined {
   const { traceBucket: bucket, traceRegion } = settings;
   if (bucket === undefined) return undefined;
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = process.env;
@@ -195,29 +215,4 @@ export function workflowsFolder(argument: string | undefined): string | undefine
 
 export function isProduction(): boolean {
   return process.env.NODE_ENV === 'production';
-}
-
-function wholeNumber(min: number, max: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value);
-    if (/^\d{1,9}$/.test(value) && number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-  };
-}
-
-function isHttpUrl(value: string): boolean {
-  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-}
-
-function duration(value: string): number {
-  try {
-    return toMs(value);
-  } catch {
-    throw new InvalidArgumentError('It must be a duration such as "10s", "12h" or "30 days".');
-  }
-}
-
-function notEmpty(value: string): string {
-  if (value.trim() === '') throw new InvalidArgumentError('It is empty.');
-  return value;
 }

@@ -1,22 +1,18 @@
 /**
- * One service process: the engine, the HTTP server in front of it, the link for workers on the same port, and the
- * workers of this machine.
+ * One service process: the engine that was chosen, the HTTP server in front of it, and the workers of this machine.
  *
- * 1. The link is never open: without an API token it takes a secret that only the workers started here know.
- * 2. What was opened is closed in reverse, also when starting fails halfway: first nothing new is accepted, then the
- *    workers finish what they have and their results are stored, and the engine goes last.
+ * What was opened is closed in reverse, also when starting fails halfway: first nothing new is accepted, then the
+ * workers finish what they have and their results are stored, and the engine goes last.
  */
-import { randomBytes } from 'node:crypto';
+import type { CatalogEntry } from '../core/catalog.js';
 import type { Log } from '../core/log.js';
-import type { FromWorker } from '../core/task.js';
-import { EmbeddedEngine } from '../embedded/index.js';
-import type { TaskSource } from '../engine.js';
-import { createServer, createTokenCheck, splitTokens } from '../http/index.js';
-import { attachWorkerLink } from '../link/server.js';
+import { createServer } from '../http/index.js';
 import { Metrics, registeredSpans } from '../telemetry/index.js';
 import { Traces } from '../trace/index.js';
 import { findWorkflowFiles } from '../worker/discover.js';
-import { startWorkers } from '../worker/supervisor.js';
+import type { ChosenEngine } from './chosen-engine.js';
+import { openEmbedded } from './on-embedded.js';
+import { openTemporal } from './on-temporal.js';
 import { type ServerSettings, traceStore } from './options.js';
 import { shutDown } from './shutdown.js';
 
@@ -29,12 +25,15 @@ export interface ServiceOptions extends ServerSettings {
   log: Log;
 }
 
-export type Registration = Extract<FromWorker, { kind: 'register' }>;
-
 export interface Service {
   url: string;
-  /** Resolves when the first worker has told what it can run. */
-  registered: Promise<Registration>;
+  /** Where the state of runs is, for people. */
+  place: string;
+  /**
+   * Calls are served, and the workers of this machine, if it has any, have told what they can run: that.
+   * Rejects when they cannot load it.
+   */
+  ready: Promise<CatalogEntry[] | undefined>;
   /** Resolves when the engine has stopped by itself because its storage failed. */
   failed: Promise<Error>;
   /** Steps under way get `graceMs` to end. */
@@ -42,50 +41,25 @@ export interface Service {
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { token, catalog, log, workflows } = options;
+  const { token, catalog: defaultCatalog, corsOrigins, log, workflows, logCalls } = options;
   // Before anything is created for a folder that was mistyped.
   if (workflows !== undefined) await findWorkflowFiles(workflows);
   const store = traceStore(options);
 
-  const { promise: failed, resolve: fail } = deferred<Error>();
-  const { promise: registered, resolve: register } = deferred<Registration>();
   const metrics = new Metrics({ ofProcess: true });
-  const spans = registeredSpans();
-  const engine = EmbeddedEngine.open({
-    dataDir: options.data,
-    limits: { retentionMs: options.retention },
-    log,
-    observer: spans ? spans.observing(metrics.observer) : metrics.observer,
-    onFatal: fail,
-  });
-  metrics.watchEngine(() => engine.load());
+  const chosen = await openEngine(options, metrics);
+  const { engine, closings: watch, load, place, failed } = chosen;
+  if (load) metrics.watchEngine(load);
   const traces = await Traces.open({
-    engine,
-    watch: engine,
-    mode: options.traces,
-    dataDir: options.data,
-    store,
-    log,
+    ...{ engine, watch, mode: options.traces, dataDir: options.data, store, log },
   }).catch(async (error) => {
     await engine.close();
     throw error;
   });
   const server = createServer({
-    engine,
-    traces,
-    token,
-    defaultCatalog: catalog,
-    corsOrigins: options.corsOrigins,
-    metrics,
-    log,
-    logCalls: options.logCalls,
+    ...{ engine, traces, token, defaultCatalog, corsOrigins, metrics, log, logCalls },
   });
-  const linkToken = token ?? randomBytes(32).toString('hex');
-  const isWorker = createTokenCheck(linkToken);
-  const link = attachWorkerLink(server.raw, listening(engine, register), {
-    authorize: ({ headers }) => isWorker(headers.authorization),
-    log,
-  });
+  chosen.admitWorkers(server);
   let stopWorkers = async (_graceMs: number): Promise<void> => {};
 
   const stop = async (graceMs: number): Promise<void> => {
@@ -96,7 +70,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           serverClosed = server.close();
         },
         () => stopWorkers(graceMs),
-        () => link.close(),
+        () => chosen.dismissWorkers(),
         () => serverClosed!,
         () => traces.close(),
         () => engine.close(),
@@ -107,48 +81,24 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   try {
     await server.listen({ host: options.host ?? (token ? '0.0.0.0' : '127.0.0.1'), port: options.port });
-    if (workflows !== undefined) {
-      const workers = startWorkers({
-        directory: workflows,
-        serverUrl: server.url,
-        token: splitTokens(linkToken)[0]!,
-        catalog,
-        count: options.workers,
-        resultFormat: options.resultFormat,
-        watch: options.watch ?? false,
-        log,
-      });
-      stopWorkers = (graceMs) => workers.stop(graceMs);
-      metrics.watchWorkers(() => workers.restarts());
-      await workers.ready;
-    }
   } catch (error) {
     await stop(0);
     throw error;
   }
-  return { url: server.url, registered, failed, stop };
-}
-
-/** The same source of tasks, with an ear for what workers register. */
-function listening(source: TaskSource, onRegistered: (registration: Registration) => void): TaskSource {
-  return {
-    connect(send) {
-      const session = source.connect(send);
-      return {
-        receive(message) {
-          session.receive(message);
-          if (message.kind === 'register') onRegistered(message);
-        },
-        disconnected: () => session.disconnected(),
-      };
-    },
-  };
-}
-
-function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve!: (value: T) => void;
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
+  const { url } = server;
+  const reached = chosen.reached();
+  if (workflows === undefined) return { url, place, ready: reached.then(() => undefined), failed, stop };
+  const { supervisor, registered } = chosen.startWorkers({
+    ...{ directory: workflows, watch: options.watch ?? false, serverUrl: url, traces },
   });
-  return { promise, resolve };
+  stopWorkers = (graceMs) => supervisor.stop(graceMs);
+  metrics.watchWorkers(() => supervisor.restarts());
+  return { url, place, ready: Promise.all([registered, reached]).then(([entries]) => entries), failed, stop };
+}
+
+function openEngine(options: ServiceOptions, metrics: Metrics): ChosenEngine | Promise<ChosenEngine> {
+  if (options.engine === 'temporal') return openTemporal(options, options.log);
+  const spans = registeredSpans();
+  const observer = spans ? spans.observing(metrics.observer) : metrics.observer;
+  return openEmbedded(options, observer, options.log);
 }

@@ -5,7 +5,14 @@ export class StartError extends Error {
 }
 
 /** By name rather than by class, so that wrong use is told without loading the whole program. */
-const FOR_PEOPLE = ['StartError', 'DataFolderError', 'LoadError', 'TraceFolderError', 'ObjectStoreError'];
+const FOR_PEOPLE = [
+  'StartError',
+  'DataFolderError',
+  'LoadError',
+  'TraceFolderError',
+  'ObjectStoreError',
+  'MissingPeerError',
+];
 
 /** Undefined for what is our own bug. */
 export function explainStartFailure(

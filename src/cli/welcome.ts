@@ -6,7 +6,8 @@ import { sampleInput } from './sample.js';
 export interface Welcome {
   url: string;
   folder: string;
-  data: string;
+  /** Where state is kept. */
+  place: string;
   hasToken: boolean;
   workflows: CatalogEntry[];
 }
@@ -14,7 +15,7 @@ export interface Welcome {
 /** More lines would push the first ones off the screen; the catalog has the rest. */
 const MAX_TRIES = 5;
 
-export function welcomeText({ url, folder, data, hasToken, workflows }: Welcome): string {
+export function welcomeText({ url, folder, place, hasToken, workflows }: Welcome): string {
   const width = Math.max(...workflows.map(({ name }) => name.length));
   const list = workflows.map(({ name, description }) => {
     return `  ${pc.bold(name.padEnd(width))}  ${pc.dim(description ?? '')}`.trimEnd();
@@ -30,7 +31,7 @@ export function welcomeText({ url, folder, data, hasToken, workflows }: Welcome)
   return [
     '',
     `${pc.bold(pc.green('perdure'))} runs the workflows of ${pc.bold(folder)} at ${pc.bold(pc.cyan(url))}`,
-    pc.dim(`state is kept in ${data}; files are loaded again when they change; Ctrl-C stops`),
+    pc.dim(`state is kept in ${place}; files are loaded again when they change; Ctrl-C stops`),
     '',
     ...list,
     '',
