@@ -16,8 +16,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   embedded: ['engine', 'core'],
   trace: ['engine', 'core'],
   telemetry: ['engine', 'core'],
+  temporal: ['engine', 'worker', 'sdk', 'core'],
   http: ['engine', 'trace', 'telemetry', 'core'],
-  cli: ['http', 'embedded', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
+  cli: ['http', 'embedded', 'temporal', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
   server: ['http', 'embedded', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
 };
 
@@ -29,6 +30,7 @@ const KNOWN_ONLY_BY: Record<string, string> = {
   pino: 'cli',
   ws: 'link',
   esbuild: 'worker',
+  '@temporalio': 'temporal',
   '@aws-sdk': 'trace',
   'prom-client': 'telemetry',
   '@opentelemetry': 'telemetry',
@@ -43,6 +45,8 @@ interface SourceFile {
 
 const IMPORT =
   /^(?:import|export)\b[^'"]*?\bfrom\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm;
+
+const STATIC_IMPORT = /^(?:import|export)\b[^'"]*?\bfrom\s+['"]([^'"]+)['"]/gm;
 
 const files: SourceFile[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(path))
@@ -90,6 +94,20 @@ describe('the parts', () => {
       }
     }
     lines(wrong).toEqual([]);
+  });
+
+  it('load Temporal only where it was chosen', () => {
+    const wrong: string[] = [];
+    for (const file of files.filter(({ part }) => part !== 'temporal')) {
+      for (const [statement, specifier] of file.text.matchAll(STATIC_IMPORT)) {
+        const isTypes = /^(?:import|export)\s+type\b/.test(statement);
+        if (!isTypes && specifier!.startsWith('.') && target(file, specifier!) === 'temporal')
+          wrong.push(`${file.path} imports ${specifier}`);
+      }
+    }
+    lines(wrong).toEqual([]);
+    const loaders = files.filter(({ text }) => text.includes("import('../temporal/index.js')"));
+    lines(loaders.map(({ path }) => path)).toEqual(['cli/on-temporal.ts']);
   });
 
   it('leave the environment to the command line', () => {

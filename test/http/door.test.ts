@@ -1,7 +1,7 @@
-/** Who may call, from where, and how many at a time; and what callers are told when the service cannot serve. */
+/** Who may call, from where, and how many at a time. */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Client, expectError, latest, pinned, until } from './client.js';
 import { type HttpSystem, startSystem } from './system.js';
 
@@ -227,95 +227,5 @@ describe('limits', () => {
     for (const path of ['signal/add', 'feedback']) {
       expectError(await client.post(`${latest(run)}/${path}`), 429, 'TooManyRequestsError');
     }
-  });
-});
-
-describe('a server that cannot serve', () => {
-  it('says 503 when the engine is away, on every route, and is not ready', async () => {
-    const system = await start({ workers: false });
-    const client = await Client.connect(system.server.url);
-    const run = { workflowId: 'x', runId: '0198c0de-0000-7000-8000-000000000000' };
-    await system.engine.close();
-    const ready = await client.get('/ready');
-    expect(ready.status).toBe(503);
-    expect(ready.body).toEqual({ status: 'unavailable', reason: expect.any(String) });
-    expect((await client.get('/health')).status).toBe(200);
-    const start1 = { workflowName: 'echo', input: 1 };
-    const replies = [
-      client.post('/workflow/run', start1),
-      client.post('/workflow/start', start1),
-      client.get('/workflow/runs'),
-      client.get('/workflow/catalog'),
-      client.get('/workflow/catalog/default'),
-      ...['status', 'result', 'input', 'history'].flatMap((what) => [
-        client.get(`${latest(run)}/${what}`),
-        client.get(`${pinned(run)}/${what}`),
-      ]),
-      ...[latest(run), pinned(run)].flatMap((path) => [
-        client.patch(`${path}/stop`),
-        client.post(`${path}/terminate`),
-        client.post(`${path}/reset`, { stepName: 'x' }),
-      ]),
-      ...['feedback', 'signal/x', 'query/x', 'update/x'].map((what) => client.post(`${latest(run)}/${what}`)),
-    ];
-    for (const reply of await Promise.all(replies)) {
-      expectError(reply, 503, 'EngineUnavailableError');
-      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-    }
-  });
-
-  it('answers those who wait when it closes', async () => {
-    const system = await startSystem();
-    const client = await Client.connect(system.server.url);
-    const run = await client.start('collects');
-    const updating = client.post(`${latest(run)}/update/hang`);
-    await until(async () =>
-      (await client.get(`${pinned(run)}/history?pageSize=1000`)).text.includes('UPDATE_ACCEPTED'),
-    );
-    const { nextPageToken } = (await client.get(`${pinned(run)}/history?longPollTimeoutMs=0&pageSize=1000`))
-      .body;
-    const [outcome, history] = [vi.spyOn(system.engine, 'outcome'), vi.spyOn(system.engine, 'history')];
-    const polling = client.get(`${pinned(run)}/history?longPollTimeoutMs=60000&pageToken=${nextPageToken}`);
-    const waiting = client.get(`${latest(run)}/result?wait=60000`);
-    await until(async () => {
-      const polls = history.mock.calls.some(([, { waitMs = 0 }]) => waitMs > 0);
-      return polls && outcome.mock.calls.length > 0;
-    });
-    await system.stop();
-    expectError(await updating, 503, 'EngineUnavailableError');
-    expect((await polling).status).toBe(200);
-    expectError(await waiting, 424, 'WorkflowNotCompletedError');
-  });
-});
-
-describe('the legacy form of results', () => {
-  it('is answered for runs of workers that record it, exactly', async () => {
-    const system = await start({ resultFormat: 'legacy' });
-    const client = await Client.connect(system.server.url);
-    const completed = await client.post('/workflow/run', { workflowName: 'echo', input: 0 });
-    const { workflowId, runId } = completed.body;
-    const result = {
-      workflowId,
-      runId,
-      status: 'completed',
-      input: 0,
-      output: 0,
-      trace: null,
-      error: null,
-      errorDetails: null,
-    };
-    expect(completed.body).toEqual(result);
-    expect((await client.get(`/workflow/${workflowId}/result`)).body).toEqual(result);
-    expect((await client.get(`/workflow/${workflowId}/runs/${runId}/result`)).body).toEqual(result);
-    const failed = await client.post('/workflow/run', { workflowName: 'declined', input: null });
-    expect(failed.body).toMatchObject({ status: 'failed', output: null, error: 'no funds' });
-    expect(failed.body).not.toHaveProperty('v');
-    expect(failed.body.errorDetails).toEqual({
-      message: 'no funds',
-      name: 'CardDeclined',
-      retryable: true,
-      activityId: 'declined#decline',
-      cause: { name: 'TypeError', message: 'socket closed' },
-    });
   });
 });

@@ -7,13 +7,14 @@ import type { HttpLimits, Limits } from '../../src/core/limits.js';
 import { silentLog } from '../../src/core/log.js';
 import type { ResultFormat } from '../../src/core/run.js';
 import { EmbeddedEngine } from '../../src/embedded/index.js';
+import type { Engine } from '../../src/engine.js';
 import { createServer, type HttpServer } from '../../src/http/index.js';
 import { attachWorkerLink } from '../../src/link/server.js';
 import { Traces } from '../../src/trace/index.js';
 import { startWorkers } from '../../src/worker/supervisor.js';
 
-const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
-const GRACE_MS = 50;
+export const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
+export const GRACE_MS = 50;
 
 export interface SystemOptions {
   token?: string;
@@ -21,18 +22,25 @@ export interface SystemOptions {
   limits?: Partial<HttpLimits>;
   engineLimits?: Partial<Limits>;
   resultFormat?: ResultFormat;
+  /** Folder of workflows; those of the contract by default. */
+  directory?: string;
   /** Without workers nothing is ever registered, and nothing runs. */
   workers?: boolean;
 }
 
 export interface HttpSystem {
   server: HttpServer;
-  engine: EmbeddedEngine;
+  engine: Engine;
+  /** As a crash or a broken network does it: what holds the runs is gone. */
+  loseEngine(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startSystem(options: SystemOptions = {}): Promise<HttpSystem> {
-  const { token, corsOrigins, resultFormat = 'current' } = options;
+export type StartHttp = (options?: SystemOptions) => Promise<HttpSystem>;
+
+/** On the embedded engine. */
+export const startSystem: StartHttp = async (options = {}) => {
+  const { token, corsOrigins, resultFormat = 'current', directory = WORKFLOWS } = options;
   const dataDir = await mkdtemp(join(tmpdir(), 'perdure-http-'));
   const engine = EmbeddedEngine.open({ dataDir, limits: options.engineLimits });
   const limits = { closeGraceMs: 300, ...options.limits };
@@ -44,7 +52,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<HttpSyst
     options.workers === false
       ? undefined
       : startWorkers({
-          directory: WORKFLOWS,
+          directory,
           serverUrl: server.url,
           catalog: 'default',
           count: 1,
@@ -56,6 +64,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<HttpSyst
   return {
     server,
     engine,
+    loseEngine: () => engine.close(),
     async stop() {
       const closed = server.close();
       await workers?.stop(GRACE_MS);
@@ -66,7 +75,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<HttpSyst
       await rm(dataDir, { recursive: true, force: true });
     },
   };
-}
+};
 
 const REGISTER_MS = 30_000;
 

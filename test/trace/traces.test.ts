@@ -1,7 +1,16 @@
 /** When traces are written, that nobody has to wait for them, and when they leave. */
 import { execFileSync } from 'node:child_process';
-import { linkSync, lstatSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/core/command.js';
 import { newRunId } from '../../src/core/id.js';
@@ -261,6 +270,27 @@ describe('retention', () => {
     await scene.start({ mode: 'all' });
     await until(() => scene.names().length === 2);
     expect(scene.names()).toEqual([`${kept.runId}.json`, 'README'].sort());
+  });
+});
+
+describe('where the engine does not tell when runs leave', () => {
+  it('files leave by their age, and are made again', async () => {
+    await open({ mode: 'on-demand' });
+    const [old, recent] = [await scene.run(), await scene.run()];
+    await scene.find(old);
+    await scene.find(recent);
+    await scene.traces.close();
+    const unfinished = join(scene.folder, `.${old.runId}.0123456789ab.tmp`);
+    const [ours, theirs] = [unfinished, unfinished.replace('0123', 'abcd')];
+    for (const path of [ours, theirs]) writeFileSync(path, '{"half":');
+    const longAgo = new Date(Date.now() - 8 * 86_400_000);
+    for (const path of [scene.path(old), ours]) utimesSync(path, longAgo, longAgo);
+    scene.traces = await Traces.open({ engine: scene.engine, mode: 'on-demand', dataDir: scene.dataDir });
+    await until(() => !scene.has(old));
+    await until(() => scene.names().length === 2);
+    expect(scene.names()).toEqual([`${recent.runId}.json`, basename(theirs)].sort());
+    expect(await scene.find(old)).toEqual({ source: 'local', runId: old.runId, localPath: scene.path(old) });
+    expect(scene.has(old)).toBe(true);
   });
 });
 
