@@ -1,0 +1,34 @@
+/**
+ * Generated programs come out the same on the embedded engine and on Temporal, which is the oracle: results, statuses,
+ * errors, answers and histories without the events of turns. The long run is `npm run differential`.
+ */
+import { expect, test } from 'vitest';
+import { describeTemporal } from '../temporal/required.js';
+import { campaign } from './campaign.js';
+import { startPair } from './pairs.js';
+
+/** Always the same, so that a red build is red again. */
+const FIXED = Array.from({ length: 300 }, (_, index) => 1 + index);
+/** New ones every time: what they find is reproduced by the seed that is printed. */
+const FRESH = 20;
+
+describeTemporal('generated programs', () => {
+  test('come out the same on both engines', { timeout: 1_200_000 }, async () => {
+    const from = 1_000 + (Date.now() % 1_000_000_000);
+    const fresh = Array.from({ length: FRESH }, (_, index) => from + index);
+    console.log(`seeds ${FIXED[0]} to ${FIXED.at(-1)}, and ${from} to ${from + FRESH - 1}, which are new`);
+    const pair = await startPair(['embedded', 'temporal']);
+    try {
+      const { coverage, failed, report } = await campaign(pair, {
+        seeds: [...FIXED, ...fresh],
+        atOnce: 12,
+        shrinkMs: 120_000,
+        log: console.log,
+      });
+      console.log(String(coverage));
+      expect(failed, report).toEqual([]);
+    } finally {
+      await pair.stop();
+    }
+  });
+});

@@ -1,0 +1,220 @@
+/**
+ * Runs one program on one system: starts it, plays its script, and sees every run of the family to its end.
+ *
+ * Each action is played when nothing happens any more, so that what it meets is the same every time. A script that ends
+ * before the family does is gone on with: what is held is released, who waits is told to go, and who still does not
+ * end is cancelled and at last terminated. So every program ends.
+ */
+import { PerdureError } from '../../src/core/errors.js';
+import type { RunOutcome } from '../../src/engine.js';
+import type { System } from '../contract/system.js';
+import { Family } from './family.js';
+import type { Holds } from './holds.js';
+import type { Numbering } from './numbering.js';
+import type { Action, Program, ProgramInput } from './program.js';
+import type { RunView } from './run-view.js';
+
+/** What a call from outside was answered. */
+export type Answer = { value: unknown } | { error: { name: string; message: string } } | { skipped: true };
+
+export interface Played {
+  action: Action;
+  answer: Answer;
+}
+
+export interface Happened {
+  runs: RunView[];
+  outcomes: Map<string, RunOutcome>;
+  played: Played[];
+}
+
+/** More actions than any program needs: it does not end by being told to. */
+const MAX_ACTIONS = 60;
+
+export async function drive(
+  system: System,
+  holds: Holds,
+  program: Program,
+  numbering: Numbering,
+  workflowId: string,
+): Promise<Happened> {
+  const input: ProgramInput = { holds: holds.url, root: workflowId, site: 0, body: numbering.body };
+  const { engine, catalog } = system;
+  const { runId } = await engine.start({
+    workflowType: program.workflow,
+    catalog,
+    workflowId,
+    input: [JSON.stringify(input)],
+  });
+  const family = new Family(engine, holds);
+  family.follow(workflowId, runId);
+  try {
+    const played = await new Driver(system, holds, family, numbering.script).play();
+    const outcomes = new Map<string, RunOutcome>();
+    for (const run of family.runs) outcomes.set(run.runId, await outcomeOf(system, run));
+    return { runs: family.runs, outcomes, played };
+  } finally {
+    await family.stop();
+  }
+}
+
+/** An action that was played; its answer may take longer than that. */
+interface Playing {
+  action: Action;
+  answer: Promise<Answer> | Answer;
+}
+
+class Driver {
+  readonly #played: Playing[] = [];
+  readonly #script: Action[];
+  /** Of the family's histories, when `go` was last sent for want of anything better. */
+  #eventsAtGo = -1;
+  /** Workflows in a row that made nothing of it. */
+  #idleGoes = 0;
+
+  constructor(
+    private readonly system: System,
+    private readonly holds: Holds,
+    private readonly family: Family,
+    script: readonly Action[],
+  ) {
+    this.#script = [...script];
+  }
+
+  async play(): Promise<Played[]> {
+    for (let count = 0; ; count++) {
+      await this.family.untilAtRest();
+      if (this.family.open().length === 0) break;
+      if (count > MAX_ACTIONS) throw new Error(`still open after ${count} actions`);
+      for (const run of this.family.runs) run.cuts[count] = run.own.length;
+      const action = this.#script.shift() ?? this.#next();
+      this.#played.push(await this.#act(action));
+    }
+    return Promise.all(this.#played.map(async ({ action, answer }) => ({ action, answer: await answer })));
+  }
+
+  #next(): Action {
+    if (this.#held().length > 0) return { do: 'release', how: 'return', at: 0 };
+    const open = this.family.open();
+    const events = this.family.runs.reduce((sum, run) => sum + run.own.length, 0);
+    this.#idleGoes = events === this.#eventsAtGo + 1 ? this.#idleGoes + 1 : 0;
+    this.#eventsAtGo = events;
+    if (this.#idleGoes < open.length) return { do: 'go', at: open.length - 1 - this.#idleGoes };
+    this.#idleGoes = 0;
+    const unasked = open.findIndex((run) => !run.isCancelRequested);
+    return unasked < 0 ? { do: 'terminate', at: 0 } : { do: 'cancel', at: unasked };
+  }
+
+  #held(): { run: RunView; site: number }[] {
+    return this.family
+      .open()
+      .flatMap((run) =>
+        run
+          .pendingSteps()
+          .filter(({ site }) => this.holds.isHeld(run.runId, site))
+          .map(({ site }) => ({ run, site })),
+      )
+      .sort((one, other) => one.site - other.site);
+  }
+
+  /** Resolves when the histories show what the action did. */
+  async #act(action: Action): Promise<Playing> {
+    const open = this.family.open();
+    const run = open[action.at % open.length]!;
+    if (action.do === 'update') return this.#update(run, action);
+    return { action, answer: await this.#call(run, action) };
+  }
+
+  async #call(run: RunView, action: Exclude<Action, { do: 'update' }>): Promise<Answer> {
+    const { engine } = this.system;
+    const target = { workflowId: run.workflowId };
+    switch (action.do) {
+      case 'go':
+        return this.#signal(run, 'go', { site: 0 });
+      case 'signal':
+        return this.#signal(run, 'run', { site: action.body[0]?.site ?? 0, body: action.body });
+      case 'cancel': {
+        const answer = await answerOf(engine.cancel(target).then(() => 'cancelled'));
+        await this.family.until(() => run.isCancelRequested || run.isClosed, 'the cancellation is seen');
+        return answer;
+      }
+      case 'terminate': {
+        const answer = await answerOf(
+          engine.terminate(target, 'the script says so').then(() => 'terminated'),
+        );
+        await this.family.until(() => run.isClosed, 'the termination is seen');
+        return answer;
+      }
+      case 'query':
+        return answerOf(engine.query(target, action.how, []).then(decoded));
+      case 'unknownUpdate':
+        return answerOf(engine.update(target, 'unknown', []).then(decoded));
+      case 'release': {
+        const held = this.#held();
+        const hold = held[action.at % held.length];
+        if (!hold) return { skipped: true };
+        this.holds.release(hold.run.runId, hold.site, action.how);
+        return { value: 'released' };
+      }
+    }
+  }
+
+  async #signal(run: RunView, name: string, message: unknown): Promise<Answer> {
+    const before = run.count('WORKFLOW_EXECUTION_SIGNALED');
+    const sent = this.system.engine.signal({ workflowId: run.workflowId }, name, [JSON.stringify(message)]);
+    const answer = await answerOf(sent.then(() => 'sent'));
+    if ('value' in answer) {
+      await this.family.until(
+        () => run.count('WORKFLOW_EXECUTION_SIGNALED') > before || run.isClosed,
+        'the signal is seen',
+      );
+    }
+    return answer;
+  }
+
+  async #update(run: RunView, action: Extract<Action, { do: 'update' }>): Promise<Playing> {
+    const message = { site: action.body[0]?.site ?? 0, body: action.body, refuse: action.refuse };
+    const accepted = run.count('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+    const completed = run.count('WORKFLOW_EXECUTION_UPDATE_COMPLETED');
+    let answered: Answer | undefined;
+    const target = { workflowId: run.workflowId };
+    const answer = answerOf(
+      this.system.engine.update(target, 'run', [JSON.stringify(message)]).then(decoded),
+    ).then((given) => {
+      answered = given;
+      this.family.notify();
+      return given;
+    });
+    await this.family.until(
+      () =>
+        answered !== undefined || run.count('WORKFLOW_EXECUTION_UPDATE_ACCEPTED') > accepted || run.isClosed,
+      'the update is answered or accepted',
+    );
+    const isRefused = answered && 'error' in answered && answered.error.name !== 'UpdateFailedError';
+    if (answered && !isRefused) {
+      await this.family.until(
+        () => run.count('WORKFLOW_EXECUTION_UPDATE_COMPLETED') > completed || run.isClosed,
+        'the end of the update is seen',
+      );
+    }
+    return { action, answer };
+  }
+}
+
+const decoded = (payload: string | undefined): unknown =>
+  payload === undefined ? '(nothing)' : JSON.parse(payload);
+
+async function answerOf(call: Promise<unknown>): Promise<Answer> {
+  try {
+    return { value: await call };
+  } catch (error) {
+    if (!(error instanceof PerdureError)) throw error;
+    return { error: { name: error.name, message: error.message } };
+  }
+}
+
+async function outcomeOf(system: System, { workflowId, runId }: RunView): Promise<RunOutcome> {
+  const outcome = await system.engine.outcome({ workflowId, runId }, { followChain: false });
+  if (!outcome) throw new Error(`${workflowId} ${runId} has closed in its history and has no outcome`);
+  return outcome;
+}

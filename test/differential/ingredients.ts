@@ -1,0 +1,67 @@
+/** What programs are made of: values, errors, and steps that do something with them. */
+import fc from 'fast-check';
+import type { ErrorSpec, Statement, StepBehaviour, StepName, Value } from './program.js';
+
+const text = fc.constantFrom('', 'a', 'no', 'naïve \u2028 😀 "quoted" \\');
+
+const json: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(0, 1, -0.5, 1e21, true, false, null, {}, []),
+  text,
+  fc.record({ a: fc.array(fc.oneof(fc.integer(), text), { maxLength: 2 }), ü: fc.constant({ deep: [{}] }) }),
+);
+
+export const value: fc.Arbitrary<Value> = fc.oneof(
+  { weight: 12, arbitrary: json.map((each) => ({ json: each })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom('undefined', 'nan', 'bigint', 'date', 'map', 'hole', 'property')
+      .map((odd) => ({ odd }) as Value),
+  },
+);
+
+const leafError: fc.Arbitrary<ErrorSpec> = fc.record(
+  {
+    as: fc.constantFrom<ErrorSpec['as']>(
+      'Error',
+      'TypeError',
+      'ListedError',
+      'QuietError',
+      'FatalError',
+      'ValidationError',
+      'CancelledError',
+      'object',
+      'string',
+    ),
+    message: text,
+    properties: fc.constantFrom<Record<string, unknown>>(
+      { code: 'E_SEVEN' },
+      { code: 7, nested: { list: [null] } },
+    ),
+  },
+  { requiredKeys: ['as', 'message'] },
+);
+
+export const error: fc.Arbitrary<ErrorSpec> = fc
+  .tuple(leafError, fc.option(leafError, { nil: undefined, freq: 3 }))
+  .map(([outer, cause]) => (cause ? { ...outer, cause } : outer));
+
+const failing = (min: number, max: number): fc.Arbitrary<StepBehaviour> =>
+  fc.record({ kind: fc.constant('fail' as const), times: fc.integer({ min, max }), error });
+const returning: fc.Arbitrary<StepBehaviour> = value.map((each) => ({ kind: 'return', value: each }));
+const stepOf = (step: fc.Arbitrary<StepName>, does: fc.Arbitrary<StepBehaviour>): fc.Arbitrary<Statement> =>
+  fc.record({ step, does }).map((each) => ({ op: 'step', ...each }));
+
+export const quickStep: fc.Arbitrary<Statement> = fc.oneof(
+  { weight: 10, arbitrary: stepOf(fc.constant('act'), returning) },
+  // Tried again in vain or with success; some errors are never retried.
+  { weight: 3, arbitrary: stepOf(fc.constantFrom('act', 'actListed', 'strict'), failing(1, 2)) },
+  { weight: 2, arbitrary: stepOf(fc.constantFrom('act', 'actOnce', 'actLater', 'strict'), failing(1, 3)) },
+  { weight: 1, arbitrary: stepOf(fc.constant('strict'), returning) },
+  { weight: 1, arbitrary: fc.constant<Statement>({ op: 'step', step: 'act', does: { kind: 'beat' } }) },
+);
+
+/** Waits out a timeout, so it takes its time. */
+export const slowStep: fc.Arbitrary<Statement> = fc
+  .record({ step: fc.constantFrom('slow', 'silent'), times: fc.integer({ min: 1, max: 2 }) })
+  .map(({ step, times }) => ({ op: 'step', step, does: { kind: 'hang', times } }) as Statement);

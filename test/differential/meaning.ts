@@ -1,0 +1,89 @@
+/** What an event says, in words that are the same on every engine. What is left out or made equal here is named with its reason. */
+import type { Execution, HistoryEvent, StepSettings } from '../../src/core/event.js';
+import type { Failure } from '../../src/core/failure.js';
+
+/** References and made-up ids, which `site`, `number` and the names stand for. */
+const LEFT_OUT = new Set([
+  'scheduledEventId',
+  'startedEventId',
+  'initiatedEventId',
+  'childInitiatedEventId',
+  'acceptedEventId',
+  'latestCancelRequestedEventId',
+  'updateId',
+  'activityId',
+  'timerId',
+  'childSeq',
+  'signalSeq',
+  'cancelSeq',
+  // Temporal lets a chain go on once a second at most, by continue-as-new or by retry.
+  'firstTurnBackoffMs',
+  // Where on the way an attempt was handed out, and when the chain's time ends.
+  'handedOut',
+  'executionExpiresAt',
+]);
+
+export function meaningOf(event: HistoryEvent): Record<string, unknown> {
+  const meaning: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(event.attributes)) {
+    if (LEFT_OUT.has(key) || value === undefined) continue;
+    // Temporal tells who was reached, not which run of it.
+    if (key === 'workflowExecution' && event.type.startsWith('EXTERNAL_')) {
+      meaning[key] = (value as Execution).workflowId;
+      continue;
+    }
+    meaning[key] = meant(key, value);
+  }
+  return meaning;
+}
+
+function meant(key: string, value: unknown): unknown {
+  switch (key) {
+    case 'input':
+      return (value as string[]).map((text) => JSON.parse(text) as unknown);
+    case 'result':
+    case 'details':
+      return typeof value === 'string' ? JSON.parse(value) : value;
+    case 'failure':
+    case 'lastFailure':
+    case 'continuedFailure':
+      return withoutStacks(value as Failure);
+    case 'settings':
+      return followed(value as StepSettings);
+    case 'cause':
+      return typeof value === 'string' ? value.replace(...PARENTS_REQUEST) : value;
+    case 'parent': {
+      const { initiatedEventId: _, ...parent } = value as Record<string, unknown>;
+      return parent;
+    }
+    default:
+      return value;
+  }
+}
+
+/** A closing parent may ask its child twice, by its cancellation and by its end: which comes first is a matter of time. */
+const PARENTS_REQUEST = [
+  /^the parent closed$|^requested by workflow .*$/,
+  'requested by another workflow',
+] as const;
+
+/** Temporal writes down the timeouts that follow from others. */
+function followed(settings: StepSettings): StepSettings {
+  const { scheduleToCloseTimeoutMs: whole, startToCloseTimeoutMs, scheduleToStartTimeoutMs } = settings;
+  if (whole === undefined) return settings;
+  return {
+    ...settings,
+    startToCloseTimeoutMs: Math.min(startToCloseTimeoutMs, whole),
+    scheduleToStartTimeoutMs: Math.min(scheduleToStartTimeoutMs ?? whole, whole),
+  };
+}
+
+function withoutStacks({ stackTrace: _, cause, ...failure }: Failure): Failure {
+  return cause ? { ...failure, cause: withoutStacks(cause) } : failure;
+}
+
+/** The number that the run gave to the step or timer. Temporal keeps none of those of children and messages. */
+export function numberOf(event: HistoryEvent): string | undefined {
+  const { activityId, timerId } = event.attributes as Record<string, string>;
+  return activityId ?? timerId;
+}

@@ -1,0 +1,126 @@
+/**
+ * What happened, in a form that is the same on every engine: without ids that are made up, times and stacks.
+ *
+ * Left out, and why: numbers of events (turns stand between them; references are replaced by the statement that is
+ * meant, and `brokenRules` holds them against their targets), run ids and generated workflow ids (replaced by who they
+ * are), times, stacks, and what an engine notes for itself.
+ */
+import { COMMAND_EVENTS, type EventTypeName, type HistoryEvent } from '../../src/core/event.js';
+import type { RunOutcome } from '../../src/engine.js';
+import { resultText } from '../../src/http/result.js';
+import { brokenRules } from '../contract/invariants.js';
+import type { Happened } from './driver.js';
+import { meaningOf, numberOf } from './meaning.js';
+import { Names } from './names.js';
+import type { Numbering } from './numbering.js';
+import { PATCH_NOTE, type RunView } from './run-view.js';
+import { Sites } from './sites.js';
+
+export interface ObservedEvent {
+  type: EventTypeName;
+  /** The statement it belongs to. */
+  site: number | undefined;
+  meaning: Record<string, unknown>;
+  number: string | undefined;
+}
+
+export interface ObservedRun {
+  /** Who it is: the statement that called it, and its place in its chain. */
+  who: string;
+  status: string;
+  result: unknown;
+  /** The events between two actions of the script. */
+  phases: ObservedEvent[][];
+  /** The events of the first turn of each phase: what came in, and what it asked for. */
+  firstTurns: { incoming: ObservedEvent[]; commands: ObservedEvent[] }[];
+  brokenRules: string[];
+}
+
+export interface Observation {
+  runs: ObservedRun[];
+  answers: { action: string; answer: unknown }[];
+  /** What shows that a worker was not heard of for seconds, which is the machine's doing and changes what happens. */
+  disturbances: string[];
+}
+
+export function observe(happened: Happened, numbering: Numbering, catalog: string): Observation {
+  const names = new Names(happened.runs, catalog);
+  const runs = happened.runs.map((run) =>
+    observeRun(run, happened.outcomes.get(run.runId)!, numbering, names, happened.played.length),
+  );
+  return {
+    runs: runs.sort((one, other) => (one.who < other.who ? -1 : 1)),
+    answers: happened.played.map(({ action, answer }) => ({
+      action: `${action.do} at ${action.at}`,
+      answer: names.replaceIn(answer),
+    })),
+    disturbances: happened.runs.flatMap(disturbancesOf),
+  };
+}
+
+function disturbancesOf(run: RunView): string[] {
+  return run.events.flatMap((event) => {
+    if (event.type === 'WORKFLOW_TASK_TIMED_OUT') return ['a turn was lost'];
+    if (event.type !== 'ACTIVITY_TASK_STARTED' || event.attributes.lastFailure?.timeoutType !== 'HEARTBEAT')
+      return [];
+    const scheduled = run.events[event.attributes.scheduledEventId - 1];
+    const isMeant =
+      scheduled?.type === 'ACTIVITY_TASK_SCHEDULED' && scheduled.attributes.stepName === 'silent';
+    return isMeant ? [] : ['an attempt was lost'];
+  });
+}
+
+function observeRun(
+  run: RunView,
+  outcome: RunOutcome,
+  numbering: Numbering,
+  names: Names,
+  actions: number,
+): ObservedRun {
+  const sites = new Sites(run.events, numbering);
+  const observed = new Map<HistoryEvent, ObservedEvent>();
+  for (const event of run.own) {
+    observed.set(event, {
+      type: event.type,
+      site: sites.of(event),
+      meaning: names.replaceIn(meaningOf(event)),
+      number: numberOf(event),
+    });
+  }
+  const cuts = [0, ...Array.from({ length: actions }, (_, index) => run.cuts[index] ?? 0), run.own.length];
+  const phases = cuts.slice(1).map((end, index) => run.own.slice(cuts[index], end));
+  const { workflowId, runId, trace, ...result } = JSON.parse(resultText(outcome)) as Record<string, unknown>;
+  return {
+    who: names.who(run),
+    status: outcome.status,
+    result: names.replaceIn(result),
+    phases: phases.map((events) => events.map((event) => observed.get(event)!)),
+    firstTurns: phases.map((events) => firstTurn(run, events, observed)),
+    brokenRules: brokenRules(run.events),
+  };
+}
+
+/** What the first turn of a phase was given and what it asked for. */
+function firstTurn(
+  run: RunView,
+  phase: readonly HistoryEvent[],
+  observed: ReadonlyMap<HistoryEvent, ObservedEvent>,
+): ObservedRun['firstTurns'][number] {
+  const incoming: ObservedEvent[] = [];
+  const commands: ObservedEvent[] = [];
+  if (phase.length === 0) return { incoming, commands };
+  const from = phase[0]!.id - 1;
+  const completed = run.events.findIndex(
+    (event, at) => at >= from && event.type === 'WORKFLOW_TASK_COMPLETED',
+  );
+  if (completed < 0) return { incoming, commands };
+  for (const event of run.events.slice(from, completed)) {
+    if (observed.has(event)) incoming.push(observed.get(event)!);
+  }
+  for (const event of run.events.slice(completed + 1)) {
+    if (event.type === PATCH_NOTE) continue;
+    if (!COMMAND_EVENTS.has(event.type)) break;
+    commands.push(observed.get(event)!);
+  }
+  return { incoming, commands };
+}
