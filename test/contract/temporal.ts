@@ -19,11 +19,14 @@ const SETTINGS: Partial<Record<keyof SystemLimits, string[]>> = {
   historyEventsSuggestContinue: ['limit.historyCount.suggestContinueAsNew'],
 };
 
+/** By default a workflow id goes on with its next run once a second at most; a chain of hundreds would take minutes. */
+const CHAINS_AT_ONCE = { 'history.workflowIdReuseMinimalInterval': '0s' };
+
 export const startTemporal: StartSystem = async (options) => {
   const config = Object.entries(options.limits ?? {}).flatMap(([limit, value]) =>
     (SETTINGS[limit as keyof SystemLimits] ?? []).map((key) => [key, value]),
   );
-  const server = await DevServer.start({ config: Object.fromEntries(config) });
+  const server = await DevServer.start({ config: { ...CHAINS_AT_ONCE, ...Object.fromEntries(config) } });
   const system = new TemporalSystem(server, options);
   try {
     await system.startEngine();

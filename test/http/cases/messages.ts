@@ -139,6 +139,8 @@ export function messages(client: () => Client): void {
       expect((await update(run, 'nothing')).text).toBe('null');
       expect((await query(run, 'seen')).body).toEqual([7]);
       const hanging = update(run, 'hang');
+      const accepted = async () => (await client().get(`${pinned(run)}/history?pageSize=1000`)).text;
+      while (((await accepted()).match(/UPDATE_ACCEPTED/g) ?? []).length < 3);
       await signal(run, 'finish');
       expect((await hanging).status).toBe(200);
     });
