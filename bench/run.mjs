@@ -6,9 +6,12 @@ import { measureLongRun } from './long-run.mjs';
 import { printChecks, saveResults } from './report.mjs';
 import { measureSleeping } from './sleeping.mjs';
 import { SYSTEMS } from './systems.mjs';
+import { measureTemporal } from './temporal.mjs';
 import { measureThroughput } from './throughput.mjs';
 
 const SECTIONS = ['throughput', 'long', 'sleeping'];
+/** Measured only when they are asked for. */
+const MORE_SECTIONS = ['temporal'];
 
 function readPlan() {
   const { values: flags } = parseArgs({
@@ -18,6 +21,7 @@ function readPlan() {
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       sleepers: { type: 'string', default: '100000' },
+      temporal: { type: 'string' },
     },
   });
   const positive = (name, text) => {
@@ -27,11 +31,11 @@ function readPlan() {
   };
 
   const only = flags.only.split(',').filter((name) => name !== '');
-  const known = [...SECTIONS, ...SYSTEMS.map((system) => system.name)];
+  const known = [...SECTIONS, ...MORE_SECTIONS, ...SYSTEMS.map((system) => system.name)];
   const unknown = only.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`--only ${unknown.join(',')}: choose from ${known.join(', ')}`);
   const chosenSystems = SYSTEMS.filter((system) => only.includes(system.name));
-  const chosenSections = SECTIONS.filter((section) => only.includes(section));
+  const chosenSections = [...SECTIONS, ...MORE_SECTIONS].filter((section) => only.includes(section));
   const defaultSections = flags.quick || chosenSystems.length > 0 ? ['throughput'] : SECTIONS;
 
   return {
@@ -40,6 +44,7 @@ function readPlan() {
     rounds: positive('rounds', flags.rounds ?? (flags.quick ? '1' : '3')),
     seconds: positive('seconds', flags.seconds ?? (flags.quick ? '2' : '4')),
     sleepers: positive('sleepers', flags.sleepers),
+    temporal: flags.temporal,
   };
 }
 
@@ -48,6 +53,7 @@ async function measure(section, plan) {
   try {
     if (section === 'throughput') return await measureThroughput(plan);
     if (section === 'long') return await measureLongRun();
+    if (section === 'temporal') return await measureTemporal(plan);
     return await measureSleeping({ count: plan.sleepers });
   } catch (error) {
     const cause = error.cause === undefined ? '' : `\n${error.cause}`;
