@@ -97,7 +97,7 @@ export class Tables {
       for (let from = 0; from < run.unsaved.length; from += MAX_PIECE) {
         const piece =
           run.unsaved.length <= MAX_PIECE ? run.unsaved : run.unsaved.slice(from, from + MAX_PIECE);
-        const text = JSON.stringify(piece);
+        const text = textOf(piece);
         run.historyBytes += text.length;
         this.#sql.insertHistory.run(run.key, piece[piece.length - 1]!.id, text);
       }
@@ -322,6 +322,15 @@ export class Tables {
       .prepare(`SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY key DESC LIMIT @limit`)
       .all({ ...filter, ...keys, limit }) as RunRow[];
   }
+}
+
+/** As JSON.stringify writes them, in less than half of its time: it is slow with many small objects and with instants. */
+function textOf(events: readonly HistoryEvent[]): string {
+  let text = '';
+  for (const { id, at, type, attributes } of events) {
+    text += `${text === '' ? '[' : ','}{"id":${id},"at":${at},"type":"${type}","attributes":${JSON.stringify(attributes)}}`;
+  }
+  return `${text}]`;
 }
 
 /** A saved instant that is earlier than needed costs one look; a later one would lose the wake-up. */
