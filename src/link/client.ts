@@ -54,6 +54,11 @@ export class LinkClient {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#outbox.add(message);
   }
 
+  /** What was sent so far leaves now. */
+  flush(): void {
+    this.#outbox.flush();
+  }
+
   /** Resolves once the server has seen what was sent so far, and what it had sent by then has arrived here. */
   async roundTrip(): Promise<void> {
     this.#outbox.flush();

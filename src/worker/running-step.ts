@@ -9,6 +9,7 @@ import { isLargerThan, PayloadTooLargeError } from './payload-size.js';
 const MIN_HEARTBEAT_INTERVAL_MS = 1_000;
 
 export class RunningStep implements StepContext {
+  readonly #startedAt = performance.now();
   readonly deadline: number;
   /** Of the watchdog, while it watches the step. */
   ticket: number | undefined;
@@ -24,7 +25,11 @@ export class RunningStep implements StepContext {
     readonly task: StepTask,
     private readonly options: { send(message: FromWorker): void; log: Log; payloadBytes: number },
   ) {
-    this.deadline = performance.now() + task.timeoutMs;
+    this.deadline = this.#startedAt + task.timeoutMs;
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAt;
   }
 
   get signal(): AbortSignal {
