@@ -77,7 +77,15 @@ export interface StepTask {
   /** Stable over the attempts of one step, different for every other step. */
   idempotencyKey: string;
   /** The turn that follows if the step completes and nothing else happens to the run; see 4. */
-  next?: { turnId: number; activityId: string /** By the engine's clock. */; sentAt: number };
+  next?: NextTurn;
+}
+
+export interface NextTurn {
+  turnId: number;
+  activityId: string;
+  /** By the engine's clock. */
+  sentAt: number;
+  continueAsNewSuggested: boolean;
 }
 
 export interface StepAttempt {

@@ -73,6 +73,18 @@ describe('the turn after a step', () => {
     });
   });
 
+  it('is told to continue as new when the engine would tell it', async () => {
+    await engine.close();
+    engine = folder.open({ clock, limits: { historyEventsSuggestContinue: 8 } });
+    worker = new ScriptedWorker(engine);
+    await worker.turn(step(1));
+    const task = await worker.next('step');
+    const begun = nextTurn(task, task.next!, CATALOG, 'null', clock.ms);
+    worker.completeStep(task);
+    expect(begun.continueAsNewSuggested).toBe(true);
+    expect((await worker.next('turn')).continueAsNewSuggested).toBe(true);
+  });
+
   it('is not theirs to begin while the run waits for anything else', async () => {
     await worker.turn(step(1), step(2));
     expect((await worker.next('step')).next).toBeUndefined();

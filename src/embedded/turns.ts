@@ -16,7 +16,7 @@ import type { Command } from '../core/command.js';
 import { PerdureError } from '../core/errors.js';
 import type { HistoryEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
-import type { FromWorker, StepTask } from '../core/task.js';
+import type { FromWorker, NextTurn } from '../core/task.js';
 import type { ActiveRun, AdmittedUpdate, TurnUnderWay } from './active-run.js';
 import type { Machine } from './machine.js';
 import { type PendingStep, pendingCount } from './state.js';
@@ -61,17 +61,20 @@ export class Turns {
   }
 
   /** The turn after `step`, for a worker that can begin it: the step is all that the run waits for. */
-  offer(run: ActiveRun, step: PendingStep, worker: WorkerConnection): StepTask['next'] {
+  offer(run: ActiveRun, step: PendingStep, worker: WorkerConnection): NextTurn | undefined {
     const { activityId, scheduledEventId } = step;
     const isOffered =
       hasOnlyRecord(run, step, worker) &&
       pendingCount(run.state) === 1 &&
       !run.wasBegunInVain &&
-      !run.isSuspect &&
-      !suggestsContinueAsNew(this.machine, scheduledEventId + EVENTS_OF_STEP);
+      !run.isSuspect;
     if (!isOffered) return undefined;
-    const sentAt = Math.max(this.machine.clock.now(), run.state.lastAt);
-    return { turnId: this.machine.dispatcher.nextTurnId(), activityId, sentAt };
+    return {
+      turnId: this.machine.dispatcher.nextTurnId(),
+      activityId,
+      sentAt: Math.max(this.machine.clock.now(), run.state.lastAt),
+      continueAsNewSuggested: suggestsContinueAsNew(this.machine, scheduledEventId + EVENTS_OF_STEP),
+    };
   }
 
   /** Whether the turn that the worker has begun is the one that it would be given now. */

@@ -4,14 +4,14 @@
  */
 import type { EventTypeName, HistoryEvent } from '../core/event.js';
 import type { Payload } from '../core/json.js';
-import type { StepTask, TurnTask } from '../core/task.js';
+import type { NextTurn, StepTask, TurnTask } from '../core/task.js';
 
 /** The first event that the worker does not have when it is asked for the step. */
 export const firstUnsent = ({ scheduledEventId }: StepTask): number => scheduledEventId - 2;
 
 export function nextTurn(
   task: StepTask,
-  next: NonNullable<StepTask['next']>,
+  next: NextTurn,
   catalog: string,
   result: Payload | undefined,
   startedAt: number,
@@ -37,7 +37,7 @@ export function nextTurn(
     startedAt,
     events,
     historyLength: events.at(-1)!.id,
-    continueAsNewSuggested: false,
+    continueAsNewSuggested: next.continueAsNewSuggested,
     updates: [],
     queries: [],
     readOnly: false,
