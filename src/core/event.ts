@@ -162,8 +162,12 @@ export interface EventAttributes extends Record<UntranslatedEvent, { asRecorded?
     failure?: Failure;
   };
   WORKFLOW_TASK_SCHEDULED: { attempt: number };
-  /** `suggestContinueAsNew` is what the turn was told, so that a replay tells the workflow the same. */
-  WORKFLOW_TASK_STARTED: { scheduledEventId: number; suggestContinueAsNew?: boolean };
+  /**
+   * `suggestContinueAsNew` is what the turn was told, so that a replay tells the workflow the same. `workflowTime` is what
+   * its clock showed, where that is not the time of the event: a worker has begun the turn before the engine knew of it.
+   * Not part of the wire's event.
+   */
+  WORKFLOW_TASK_STARTED: { scheduledEventId: number; suggestContinueAsNew?: boolean; workflowTime?: number };
   WORKFLOW_TASK_COMPLETED: { scheduledEventId: number; startedEventId: number };
   WORKFLOW_TASK_TIMED_OUT: { scheduledEventId: number; startedEventId: number; timeoutType: TimeoutType };
   WORKFLOW_TASK_FAILED: {

@@ -8,6 +8,10 @@
  *    current one, and says so to nobody: the outcome it has already recorded stands.
  * 3. When the connection is lost both sides forget what was under way: the engine gives the turns to another worker
  *    and treats the attempts as lost, the worker aborts its steps and drops its cache.
+ * 4. What a worker will be told next of a run that waits for one step alone it can know before it is told. So the step
+ *    may come with the number of the turn that follows, and a worker that has the run cached may begin that turn as
+ *    soon as the result is on its way, and say so with it. The engine takes the turn for given at that moment, or, when
+ *    something else came first, ignores its answer and has the worker forget the run.
  */
 import type { RegisteredWorkflow } from './catalog.js';
 import type { Command } from './command.js';
@@ -72,6 +76,16 @@ export interface StepTask {
   lastHeartbeat?: Payload;
   /** Stable over the attempts of one step, different for every other step. */
   idempotencyKey: string;
+  /** The turn that follows if the step completes and nothing else happens to the run; see 4. */
+  next?: NextTurn;
+}
+
+export interface NextTurn {
+  turnId: number;
+  activityId: string;
+  /** By the engine's clock. */
+  sentAt: number;
+  continueAsNewSuggested: boolean;
 }
 
 export interface StepAttempt {
@@ -124,7 +138,8 @@ export type FromWorker =
       cause: 'NON_DETERMINISTIC_ERROR' | 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
       failure: Failure;
     }
-  | ({ kind: 'stepCompleted'; result?: Payload } & StepAttempt)
+  /** With `begunAt` the turn that follows was begun, and this is what the clock of the workflow shows in it. */
+  | ({ kind: 'stepCompleted'; result?: Payload; begunAt?: number } & StepAttempt)
   | ({ kind: 'stepFailed'; failure: Failure } & StepAttempt)
   /** The step ended by its cancellation. */
   | ({ kind: 'stepCancelled'; details?: Payload } & StepAttempt)

@@ -24,6 +24,8 @@ export interface TurnUnderWay {
   turnId: number;
   worker: WorkerConnection;
   startedAt: number;
+  /** What the clock of the workflow shows, where a worker has begun the turn by itself. */
+  workflowTime?: number;
   /** By the monotonic clock. */
   sentAt: number;
   /** The last event that the turn has seen. */
@@ -78,6 +80,8 @@ export class ActiveRun {
   /** Turns in a row that were lost with their worker. */
   lostTurns = 0;
   isTurnQueued = false;
+  /** Something came between a step and the turn that a worker began after it, which cost a replay: it may do so again. */
+  wasBegunInVain = false;
   /** Appended since the last turn was handed out: what the worker that has the run cached still lacks. */
   unsent: HistoryEvent[] = [];
 

@@ -61,9 +61,9 @@ export class Lifecycle {
 
   /**
    * Something happened to the run. While a turn is under way its events wait in the inbox: the turn has not seen them,
-   * so they must come after what it decides.
+   * so they must come after what it decides. `isBegun`: the turn that follows is with a worker already.
    */
-  receive(run: ActiveRun, events: NewEvent[]): void {
+  receive(run: ActiveRun, events: NewEvent[], isBegun = false): void {
     if (run.isClosed) return;
     if (run.turn) {
       run.inbox.push(events);
@@ -74,7 +74,8 @@ export class Lifecycle {
     }
     const now = this.machine.clock.now();
     for (const event of events) this.append(run, event, now);
-    this.scheduleTurn(run);
+    this.#requireTurn(run, now);
+    if (!isBegun) this.queueTurn(run);
   }
 
   /** What waited for the turn to end comes into the history, and the run gets a turn to see it. */
@@ -116,9 +117,15 @@ export class Lifecycle {
   }
 
   scheduleTurn(run: ActiveRun): void {
-    const { limits, clock } = this.machine;
-    const { state } = run;
     if (run.isClosed) return;
+    this.#requireTurn(run, this.machine.clock.now());
+    this.queueTurn(run);
+  }
+
+  /** From `now` on the run has a turn to make, unless its history is full. */
+  #requireTurn(run: ActiveRun, now: number): void {
+    const { limits } = this.machine;
+    const { state } = run;
     if (state.lastEventId >= limits.historyEvents || run.historyBytes >= limits.historyBytes) {
       this.failForLimit(
         run,
@@ -127,9 +134,8 @@ export class Lifecycle {
       return;
     }
     if (state.turnScheduledEventId === undefined) {
-      this.append(run, { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } }, clock.now());
+      this.append(run, { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } }, now);
     }
-    this.queueTurn(run);
   }
 
   /** Queues what the run needs next: a turn, or only the answers to its queries. */
@@ -142,7 +148,12 @@ export class Lifecycle {
   }
 
   queueTurn(run: ActiveRun): void {
-    if (run.isTurnQueued || run.turn || (run.heldBack && run.heldBack.retryAt > this.machine.clock.now()))
+    if (
+      run.isClosed ||
+      run.isTurnQueued ||
+      run.turn ||
+      (run.heldBack && run.heldBack.retryAt > this.machine.clock.now())
+    )
       return;
     run.isTurnQueued = true;
     const task = { kind: 'turn', runId: run.state.runId } as const;

@@ -18,7 +18,9 @@ export class Relations {
   constructor(private readonly machine: Machine) {}
 
   startChild(parent: ActiveRun, initiated: EventOf<'START_CHILD_WORKFLOW_EXECUTION_INITIATED'>): void {
-    const { workflowId, workflowType, catalog, input } = initiated.attributes;
+    const { workflowId, workflowType, catalog, input, parentClosePolicy } = initiated.attributes;
+    // The turn that asked for it has closed the run: there is nobody that it could end with.
+    if (parent.isClosed && parentClosePolicy !== 'ABANDON') return;
     if (this.machine.runs.isTaken(workflowId)) {
       this.machine.lifecycle.receive(parent, [
         {

@@ -35,7 +35,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_closed_at ON runs (closed_at) WHERE closed_at IS NOT NULL;
   CREATE INDEX runs_held_back ON runs (catalog) WHERE held_back IS NOT NULL;
 
-  -- Events in the pieces in which they were committed: a JSON array whose last event has the number last_event_id.
+  -- Events in the pieces in which they were committed: a JSON array (stored-events.ts) whose last event has the number
+  -- last_event_id.
   -- Rows are appended in the order of commits, so that a commit of many runs writes few pages; the index finds them.
   CREATE TABLE history (
     run_key       INTEGER NOT NULL,
@@ -72,4 +73,6 @@ export const MIGRATIONS: readonly string[] = [
     workflows TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // Pieces of history in a shorter form; those that are there stay as they are. Older programs must not take the file.
+  `SELECT 1`,
 ];

@@ -73,7 +73,7 @@ export class Sessions {
         this.machine.turns.failed(worker, message);
         return;
       case 'stepCompleted':
-        this.machine.steps.completed(worker, message, message.result);
+        this.machine.steps.completed(worker, message, message.result, message.begunAt);
         return;
       case 'stepFailed':
         this.machine.steps.failed(worker, message, message.failure);

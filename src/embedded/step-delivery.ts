@@ -14,7 +14,7 @@ import type { StepAttempt, StepStopReason } from '../core/task.js';
 import { type ActiveRun, EVENT_BEFORE } from './active-run.js';
 import type { Machine } from './machine.js';
 import { type PendingStep, stepDueAt } from './state.js';
-import { attemptKey, type WorkerConnection } from './workers.js';
+import { attemptKey, type HandedOut, type WorkerConnection } from './workers.js';
 
 /** Further ones count as tries, so that a step which kills its worker late does not do so for ever. */
 const MAX_CRASHES = 10;
@@ -61,13 +61,15 @@ export class StepDelivery {
     this.machine.commit.changed(run);
     const attempt = { runId, scheduledEventId, attempt: delivery.attempt };
     const key = attemptKey(attempt);
-    const handedOut = { ...attempt, isSent: false };
+    const handedOut: HandedOut = { ...attempt, isSent: false };
     worker.steps.set(key, handedOut);
     this.#holders.set(key, worker);
     run.handedOut.set(scheduledEventId, delivery.attempt);
     this.machine.commit.afterCommit(() => {
       if (worker.steps.get(key) !== handedOut) return;
       handedOut.isSent = true;
+      const next = this.machine.turns.offer(run, step, worker);
+      handedOut.nextTurnId = next?.turnId;
       worker.send({
         kind: 'step',
         runId,
@@ -81,12 +83,30 @@ export class StepDelivery {
         heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
         lastHeartbeat: delivery.heartbeat,
         idempotencyKey: `${runId}/${step.activityId}`,
+        next,
       });
     });
     return key;
   }
 
-  completed(worker: WorkerConnection, attempt: StepAttempt, result: Payload | undefined): void {
+  completed(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+    result: Payload | undefined,
+    begunAt?: number,
+  ): void {
+    if (!this.#completed(worker, attempt, result, begunAt) && begunAt !== undefined) {
+      this.machine.turns.refuseBegun(worker, attempt.runId);
+    }
+  }
+
+  /** Returns whether the turn that the worker has begun is the one that follows. */
+  #completed(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+    result: Payload | undefined,
+    begunAt: number | undefined,
+  ): boolean {
     const limit = this.machine.limits.payloadBytes;
     if (result !== undefined && result.length * 3 > limit && Buffer.byteLength(result) > limit) {
       this.failed(worker, attempt, {
@@ -95,16 +115,24 @@ export class StepDelivery {
         message: `the result has ${Buffer.byteLength(result)} bytes; the limit is ${limit}`,
         nonRetryable: true,
       });
-      return;
+      return false;
     }
     const current = this.#take(worker, attempt);
-    if (!current) return;
-    this.#observe(current.run, current.step, 'completed');
+    if (!current) return false;
+    const { run, step, nextTurnId } = current;
+    this.#observe(run, step, 'completed');
     const { scheduledEventId } = attempt;
-    this.#close(current.run, current.step, {
+    const completed = {
       type: 'ACTIVITY_TASK_COMPLETED',
       attributes: { scheduledEventId, startedEventId: EVENT_BEFORE, result },
-    });
+    } as const;
+    if (nextTurnId === undefined || !this.machine.turns.isBegun(run, step, worker, begunAt)) {
+      this.#close(run, step, completed);
+      return false;
+    }
+    this.#close(run, step, completed, true);
+    this.machine.turns.begun(run, worker, nextTurnId, begunAt);
+    return true;
   }
 
   failed(worker: WorkerConnection, attempt: StepAttempt, failure: Failure): void {
@@ -327,6 +355,7 @@ export class StepDelivery {
     run: ActiveRun,
     step: PendingStep,
     event: NewEvent & { attributes: { startedEventId: number } },
+    isBegun = false,
   ): void {
     const events: NewEvent[] = [];
     if (event.attributes.startedEventId === EVENT_BEFORE) {
@@ -339,13 +368,18 @@ export class StepDelivery {
     }
     events.push(event);
     run.changedSteps.add(step.scheduledEventId);
-    this.machine.commit.keepBack(() => this.machine.lifecycle.receive(run, events));
+    this.machine.commit.keepBack(() => this.machine.lifecycle.receive(run, events, isBegun));
   }
 
   /** The step whose current attempt this is, and frees the worker's slot. Undefined for a stale answer. */
-  #take(worker: WorkerConnection, attempt: StepAttempt): { run: ActiveRun; step: PendingStep } | undefined {
+  #take(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+  ): { run: ActiveRun; step: PendingStep; nextTurnId: number | undefined } | undefined {
     const key = attemptKey(attempt);
-    if (!worker.steps.delete(key)) return undefined;
+    const handedOut = worker.steps.get(key);
+    if (!handedOut) return undefined;
+    worker.steps.delete(key);
     this.#holders.delete(key);
     this.machine.dispatcher.freed(worker);
     const run = this.machine.runs.get(attempt.runId);
@@ -353,7 +387,7 @@ export class StepDelivery {
     if (!run || !step || step.closing) return undefined;
     if (step.delivery.status !== 'running' || step.delivery.attempt !== attempt.attempt) return undefined;
     run.handedOut.delete(attempt.scheduledEventId);
-    return { run, step };
+    return { run, step, nextTurnId: handedOut.nextTurnId };
   }
 
   #stop(key: string, worker: WorkerConnection, reason: StepStopReason): void {

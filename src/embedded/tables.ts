@@ -11,6 +11,7 @@ import type { ResultFormat, RunStatus } from '../core/run.js';
 import type { RunFilter, TraceInfo } from '../engine.js';
 import { ActiveRun, type HeldBack } from './active-run.js';
 import { applyEvent, type Delivery, initialState, isActive } from './state.js';
+import { decodeEvents, encodeEvents } from './stored-events.js';
 
 export interface RunRow {
   key: number;
@@ -28,6 +29,13 @@ export interface RunRow {
   held_back: string | null;
   trace: string | null;
 }
+
+interface PieceRow {
+  last_event_id: number;
+  events: string;
+}
+
+const eventsOf = (row: PieceRow): HistoryEvent[] => decodeEvents(row.events, row.last_event_id);
 
 /** Events in one row, so that a page of a long history reads no more than it needs. */
 const MAX_PIECE = 500;
@@ -63,12 +71,12 @@ export class Tables {
       historyLength: db
         .prepare('SELECT last_event_id FROM history WHERE run_key = ? ORDER BY last_event_id DESC LIMIT 1')
         .pluck(),
-      historyAfter: db
-        .prepare('SELECT events FROM history WHERE run_key = ? AND last_event_id > ? ORDER BY last_event_id')
-        .pluck(),
-      lastPiece: db
-        .prepare('SELECT events FROM history WHERE run_key = ? ORDER BY last_event_id DESC LIMIT 1')
-        .pluck(),
+      historyAfter: db.prepare(
+        'SELECT last_event_id, events FROM history WHERE run_key = ? AND last_event_id > ? ORDER BY last_event_id',
+      ),
+      lastPiece: db.prepare(
+        'SELECT last_event_id, events FROM history WHERE run_key = ? ORDER BY last_event_id DESC LIMIT 1',
+      ),
       inbox: db.prepare('SELECT events FROM inbox WHERE run_key = ? ORDER BY seq').pluck(),
       steps: db.prepare('SELECT scheduled_event_id, delivery FROM steps WHERE run_key = ?'),
       active: db.prepare('SELECT run_id FROM runs WHERE is_active = 1 ORDER BY key').pluck(),
@@ -97,7 +105,7 @@ export class Tables {
       for (let from = 0; from < run.unsaved.length; from += MAX_PIECE) {
         const piece =
           run.unsaved.length <= MAX_PIECE ? run.unsaved : run.unsaved.slice(from, from + MAX_PIECE);
-        const text = JSON.stringify(piece);
+        const text = encodeEvents(piece);
         run.historyBytes += text.length;
         this.#sql.insertHistory.run(run.key, piece[piece.length - 1]!.id, text);
       }
@@ -217,8 +225,8 @@ export class Tables {
   /** Up to `limit` events after event `afterEventId`, without reading further pieces than needed. */
   readEvents(key: number, afterEventId: number, limit = Number.POSITIVE_INFINITY): HistoryEvent[] {
     const events: HistoryEvent[] = [];
-    for (const text of this.#sql.historyAfter.iterate(key, afterEventId)) {
-      for (const event of JSON.parse(text as string) as HistoryEvent[]) {
+    for (const row of this.#sql.historyAfter.iterate(key, afterEventId)) {
+      for (const event of eventsOf(row as PieceRow)) {
         if (event.id <= afterEventId) continue;
         if (events.length >= limit) return events;
         events.push(event);
@@ -235,18 +243,18 @@ export class Tables {
   }
 
   lastEvent(key: number): HistoryEvent {
-    const text = this.#sql.lastPiece.get(key) as string | undefined;
-    invariant(text, `run ${key} has no history`);
-    return (JSON.parse(text) as HistoryEvent[]).at(-1)!;
+    const row = this.#sql.lastPiece.get(key) as PieceRow | undefined;
+    invariant(row, `run ${key} has no history`);
+    return eventsOf(row).at(-1)!;
   }
 
   /** The run as the fold of its history, with the delivery of its steps and its inbox. */
   loadRun(row: RunRow): ActiveRun {
     let run: ActiveRun | undefined;
     let bytes = 0;
-    for (const text of this.#sql.historyAfter.iterate(row.key, 0)) {
-      bytes += (text as string).length;
-      for (const event of JSON.parse(text as string) as HistoryEvent[]) {
+    for (const piece of this.#sql.historyAfter.iterate(row.key, 0)) {
+      bytes += (piece as PieceRow).events.length;
+      for (const event of eventsOf(piece as PieceRow)) {
         if (run) applyEvent(run.state, event);
         else run = new ActiveRun(row.key, initialState(row.run_id, event));
       }

@@ -8,6 +8,7 @@
  * 4. A turn that only refused updates leaves no trace in the history.
  * 5. A turn that fails is tried again with backoff and leaves one event, not one per try: the run is held back, never
  *    failed, and goes on when fitting code is deployed.
+ * 6. A turn that a worker has begun by itself counts only if it saw the very history that the engine would have sent.
  */
 
 import { monotonicMs } from '../core/clock.js';
@@ -15,11 +16,11 @@ import { type Command, isCloseCommand } from '../core/command.js';
 import { PerdureError } from '../core/errors.js';
 import type { HistoryEvent } from '../core/event.js';
 import type { Failure } from '../core/failure.js';
-import type { FromWorker } from '../core/task.js';
+import type { FromWorker, NextTurn } from '../core/task.js';
 import { brokenLimit } from '../core/turn-limits.js';
 import type { ActiveRun, AdmittedUpdate, TurnUnderWay } from './active-run.js';
 import type { Machine } from './machine.js';
-import { pendingCount } from './state.js';
+import { type PendingStep, pendingCount } from './state.js';
 import { eventOfCommand, impossibleCommand } from './turn.js';
 import { eventsAfter, eventsFor, suggestsContinueAsNew, turnTask } from './turn-task.js';
 import { turnKey, type WorkerConnection } from './workers.js';
@@ -58,6 +59,55 @@ export class Turns {
     worker.turns.set(turn.turnId, runId);
     this.#send(run, turn, eventsFor(this.machine, run, worker));
     return turnKey(turn.turnId);
+  }
+
+  /** The turn after `step`, for a worker that can begin it: the step is all that the run waits for. */
+  offer(run: ActiveRun, step: PendingStep, worker: WorkerConnection): NextTurn | undefined {
+    const { activityId, scheduledEventId } = step;
+    const isOffered =
+      hasOnlyRecord(run, step, worker) &&
+      pendingCount(run.state) === 1 &&
+      !run.wasBegunInVain &&
+      !run.isSuspect;
+    if (!isOffered) return undefined;
+    return {
+      turnId: this.machine.dispatcher.nextTurnId(),
+      activityId,
+      sentAt: Math.max(this.machine.clock.now(), run.state.lastAt),
+      continueAsNewSuggested: suggestsContinueAsNew(this.machine, scheduledEventId + EVENTS_OF_STEP),
+    };
+  }
+
+  /** Whether the turn that the worker has begun is the one that it would be given now. */
+  isBegun(
+    run: ActiveRun,
+    step: PendingStep,
+    worker: WorkerConnection,
+    begunAt: number | undefined,
+  ): begunAt is number {
+    return (
+      begunAt !== undefined &&
+      begunAt >= run.state.lastAt &&
+      begunAt <= this.machine.clock.now() &&
+      hasOnlyRecord(run, step, worker) &&
+      !worker.isDraining
+    );
+  }
+
+  begun(run: ActiveRun, worker: WorkerConnection, turnId: number, workflowTime: number): void {
+    const { runId, lastEventId: upTo, lastAt: startedAt } = run.state;
+    if (run.isClosed) return;
+    const sentAt = monotonicMs();
+    run.turn = { turnId, worker, startedAt, workflowTime, sentAt, upTo, updates: [], queries: [] };
+    worker.turns.set(turnId, runId);
+    this.#isSent(run, run.turn);
+  }
+
+  /** The worker's copy of the run has lived through a turn that will not be. */
+  refuseBegun(worker: WorkerConnection, runId: string): void {
+    const run = this.machine.runs.inMemory(runId);
+    if (run) run.wasBegunInVain = true;
+    if (this.machine.dispatcher.cachedBy(runId) === worker) this.machine.dispatcher.forget(runId, true);
   }
 
   completed(worker: WorkerConnection, answer: Answered): void {
@@ -159,8 +209,7 @@ export class Turns {
   }
 
   #send(run: ActiveRun, turn: TurnUnderWay, events: HistoryEvent[]): void {
-    this.machine.dispatcher.remember(run.state.runId, turn.worker, turn.upTo);
-    run.unsent = [];
+    this.#isSent(run, turn);
     const { lastEventId, turnScheduledEventId } = run.state;
     // Of a turn that only updates caused, the scheduled event is written when its answer has been taken.
     const historyLength = turnScheduledEventId === undefined ? lastEventId + 1 : lastEventId;
@@ -168,6 +217,11 @@ export class Turns {
     const { turnId, startedAt } = turn;
     const wanted = { turnId, startedAt, historyLength, events, updates, readOnly: false };
     turn.worker.send(turnTask(this.machine, run, wanted, turn.queries));
+  }
+
+  #isSent(run: ActiveRun, { worker, upTo }: TurnUnderWay): void {
+    this.machine.dispatcher.remember(run.state.runId, worker, upTo);
+    run.unsent = [];
   }
 
   #takeTurn(worker: WorkerConnection, turnId: number, runId: string): ActiveRun | undefined {
@@ -184,6 +238,7 @@ export class Turns {
       lifecycle.append(run, { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } }, turn.startedAt);
     }
     const scheduledEventId = state.turnScheduledEventId!;
+    const { startedAt, workflowTime = startedAt } = turn;
     const started = lifecycle.append(
       run,
       {
@@ -191,9 +246,10 @@ export class Turns {
         attributes: {
           scheduledEventId,
           ...(suggestsContinueAsNew(this.machine, turn.upTo) && { suggestContinueAsNew: true }),
+          ...(workflowTime !== startedAt && { workflowTime }),
         },
       },
-      turn.startedAt,
+      startedAt,
     );
     const now = this.machine.clock.now();
     lifecycle.append(
@@ -255,6 +311,8 @@ export class Turns {
       case 'WORKFLOW_EXECUTION_FAILED':
       case 'WORKFLOW_EXECUTION_CANCELED':
       case 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW':
+        // The worker that closed it keeps nothing of it.
+        this.machine.dispatcher.forget(run.state.runId, false);
         this.machine.lifecycle.afterClose(run);
         return;
       default:
@@ -332,4 +390,23 @@ export class Turns {
     if (scheduledEventId !== undefined) this.machine.lifecycle.scheduleTurn(run);
     this.machine.commit.changed(run);
   }
+}
+
+/** A step that completes is recorded as started and completed, and a turn is scheduled. */
+const EVENTS_OF_STEP = 3;
+/** A turn that does nothing but schedule a step is recorded as started and completed, followed by the step. */
+const EVENTS_OF_TURN = 3;
+
+/** Whether nothing has happened since the turn that scheduled the step, and the worker lacks nothing but that turn's record. */
+function hasOnlyRecord(
+  { state, turn, inbox }: ActiveRun,
+  { scheduledEventId }: PendingStep,
+  worker: WorkerConnection,
+): boolean {
+  return (
+    state.lastEventId === scheduledEventId &&
+    worker.cached.get(state.runId) === scheduledEventId - EVENTS_OF_TURN &&
+    turn === undefined &&
+    inbox.length === 0
+  );
 }

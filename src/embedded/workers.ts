@@ -31,7 +31,7 @@ export class WorkerConnection {
   probation: { taskKey: string; since: number } | undefined;
   /** Turns under way: turn id to run. */
   readonly turns = new Map<number, string>();
-  readonly steps = new Map<string, StepAttempt & { isSent: boolean }>();
+  readonly steps = new Map<string, HandedOut>();
   /** Runs that this worker has cached, with the last event it was sent of each. */
   readonly cached = new Map<string, number>();
 
@@ -56,6 +56,12 @@ export class WorkerConnection {
   get load(): number {
     return this.turns.size + this.steps.size;
   }
+}
+
+export interface HandedOut extends StepAttempt {
+  isSent: boolean;
+  /** The turn that the worker may begin when the step has completed. */
+  nextTurnId?: number;
 }
 
 export const attemptKey = (attempt: StepAttempt): string =>

@@ -131,7 +131,7 @@ const ALL: { [T in EventTypeName]: [EventAttributes[T], object] } = {
   ],
   WORKFLOW_TASK_SCHEDULED: [{ attempt: 1 }, { attempt: 1 }],
   WORKFLOW_TASK_STARTED: [
-    { scheduledEventId: 2, suggestContinueAsNew: true },
+    { scheduledEventId: 2, suggestContinueAsNew: true, workflowTime: 1 },
     { scheduledEventId: '2', suggestContinueAsNew: true },
   ],
   WORKFLOW_TASK_COMPLETED: [

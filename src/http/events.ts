@@ -262,6 +262,7 @@ const RENDERERS: Record<AttributeName, Renderer> = {
     if (/^(SIGNAL|REQUEST_CANCEL)_EXTERNAL_/.test(type)) wire.workflowExecution = { workflowId: value };
     else wire[key] = value;
   },
+  workflowTime: INTERNAL,
   workflowType: named,
 };
 

@@ -54,6 +54,11 @@ export class LinkClient {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#outbox.add(message);
   }
 
+  /** What was sent so far leaves now. */
+  flush(): void {
+    this.#outbox.flush();
+  }
+
   /** Resolves once the server has seen what was sent so far, and what it had sent by then has arrived here. */
   async roundTrip(): Promise<void> {
     this.#outbox.flush();
@@ -92,6 +97,8 @@ export class LinkClient {
       perMessageDeflate: false,
       maxPayload: MAX_FRAME_BYTES,
       handshakeTimeout: 10_000,
+      // Masking keeps web pages from speaking to careless proxies; a worker is none, and it costs as much as a turn.
+      generateMask: (mask) => mask.fill(0),
       skipUTF8Validation: true,
       ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
     });

@@ -171,7 +171,8 @@ const MESSAGES: Record<FromWorker['kind'], Check> = {
     isText(m.runId) &&
     (m.cause === 'NON_DETERMINISTIC_ERROR' || m.cause === 'WORKFLOW_WORKER_UNHANDLED_FAILURE') &&
     isFailure(m.failure),
-  stepCompleted: (m) => isAttempt(m) && isOptionalText(m.result),
+  stepCompleted: (m) =>
+    isAttempt(m) && isOptionalText(m.result) && (m.begunAt === undefined || isCount(m.begunAt)),
   stepFailed: (m) => isAttempt(m) && isFailure(m.failure),
   stepCancelled: (m) => isAttempt(m) && isOptionalText(m.details),
   stepHeartbeat: (m) => isAttempt(m) && isOptionalText(m.details),

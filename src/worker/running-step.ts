@@ -18,6 +18,7 @@ export interface RunningStepOptions {
 }
 
 export class RunningStep implements StepContext {
+  readonly #startedAt = performance.now();
   readonly deadline: number;
   /** Of the watchdog, while it watches the step. */
   ticket: number | undefined;
@@ -33,7 +34,11 @@ export class RunningStep implements StepContext {
     readonly task: StepTask,
     private readonly options: RunningStepOptions,
   ) {
-    this.deadline = performance.now() + task.timeoutMs;
+    this.deadline = this.#startedAt + task.timeoutMs;
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.#startedAt;
   }
 
   get signal(): AbortSignal {

@@ -7,7 +7,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Failure, toFailure } from '../core/failure.js';
-import { decodePayload, encodePayload } from '../core/json.js';
+import { decodePayload, encodePayload, type Payload } from '../core/json.js';
 import type { FromWorker, StepAttempt, StepStopReason, StepTask } from '../core/task.js';
 import type { StepDefinition } from '../sdk/definition.js';
 import { CancelledError, isCancellation, TerminatedError, TimeoutError } from '../sdk/errors.js';
@@ -19,6 +19,8 @@ import { RunningStep, type RunningStepOptions } from './running-step.js';
 
 export interface StepRunnerOptions extends RunningStepOptions {
   find(workflowType: string, stepName: string): StepDefinition | undefined;
+  /** Begins the turn that follows, if that is possible; answers with its time. */
+  begin?(task: StepTask, result: Payload | undefined, elapsedMs: number): number | undefined;
   /** Told of every step that starts and ends; answers with a ticket for the end. */
   watch?: { begin(label: string, timeoutMs: number): number; end(ticket: number): void };
 }
@@ -74,7 +76,7 @@ export class StepRunner {
       .then((answer) => {
         this.#unwatch(step);
         if (this.#running.get(key) === step) this.#running.delete(key);
-        if (step.isAwaited) this.options.send(answer);
+        if (step.isAwaited) this.#answer(step, answer);
         step.ended();
         if (this.#running.size === 0) for (const idle of this.#whenIdle.splice(0)) idle();
       });
@@ -117,6 +119,13 @@ export class StepRunner {
       if (this.#running.size === 0) resolve();
       else this.#whenIdle.push(resolve);
     });
+  }
+
+  #answer({ task, elapsedMs }: RunningStep, answer: FromWorker): void {
+    if (answer.kind === 'stepCompleted') {
+      answer.begunAt = this.options.begin?.(task, answer.result, elapsedMs);
+    }
+    this.options.send(answer);
   }
 
   #unwatch(step: RunningStep): void {

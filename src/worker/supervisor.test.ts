@@ -115,6 +115,14 @@ const step = (stepName: string, timeoutMs = 60_000): StepTask => ({
   idempotencyKey: 'key',
 });
 
+/** The step of the run of `turn`, with the turn that follows it. */
+const stepWithNext = (workflowType: string): StepTask => ({
+  ...step('echo'),
+  runId: 'the-run',
+  workflowType,
+  next: { turnId: 2, activityId: '1', sentAt: 1_000, continueAsNewSuggested: false },
+});
+
 const turn = (workflowType: string): TurnTask => ({
   kind: 'turn',
   turnId: 1,
@@ -336,6 +344,20 @@ describe('a worker that user code breaks is replaced', () => {
     expect(said(/watchdog: a turn did not end within 400 ms.*endless w \(run the-run\)/)).toBeDefined();
   });
 
+  test('an endless turn that it began after a step; the result of the step has left before', async () => {
+    write(
+      'workflow.js',
+      `${WORKFLOW}\nexport const after = workflow({ name: 'after', fn: async () => { await steps.echo(1); for (;;); } });`,
+    );
+    const worker = await start({ watchdog: { turnTimeoutMs: 400 } });
+    worker.send(turn('after'));
+    await source.until(() => worker.received.some(({ kind }) => kind === 'turnCompleted'));
+    worker.send(stepWithNext('after'));
+    await source.until(() => worker.gone);
+    expect(worker.received.at(-1)).toMatchObject({ kind: 'stepCompleted', begunAt: expect.any(Number) });
+    await expectWorks(await source.worker(worker));
+  });
+
   test('an error after its step has ended; the result stands', async () => {
     const worker = await start();
     worker.send(step('late'));
@@ -469,5 +491,29 @@ describe('the end', () => {
     parent.kill('SIGKILL');
     await once(parent, 'close');
     while (pids.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+});
+
+describe('the turn that follows a step', () => {
+  test('is begun as soon as the step has completed, when the run is cached', async () => {
+    const worker = await start();
+    worker.send(turn('fine'));
+    await source.until(() => worker.received.some(({ kind }) => kind === 'turnCompleted'));
+    worker.send(stepWithNext('fine'));
+    const answer = await source.until(() =>
+      worker.received.find((said) => 'turnId' in said && said.turnId === 2),
+    );
+    expect(answer).toMatchObject({ kind: 'turnCompleted', commands: [{ kind: 'completeRun' }] });
+    const completed = worker.received.find((said) => said.kind === 'stepCompleted')!;
+    expect(completed.begunAt).toBeGreaterThanOrEqual(1_000);
+    expect(worker.received.indexOf(completed)).toBeLessThan(worker.received.indexOf(answer));
+  });
+
+  test('is left to the engine when the run is not cached', async () => {
+    const worker = await start();
+    worker.send(stepWithNext('fine'));
+    const completed = await source.answer(worker);
+    expect(completed).toMatchObject({ kind: 'stepCompleted' });
+    expect(completed).not.toHaveProperty('begunAt');
   });
 });

@@ -8,12 +8,14 @@
 import { hostname } from 'node:os';
 import { toFailure } from '../core/failure.js';
 import { unreachable } from '../core/invariant.js';
+import type { Payload } from '../core/json.js';
 import type { Log } from '../core/log.js';
-import type { FromWorker, ToWorker, TurnTask } from '../core/task.js';
+import type { FromWorker, StepTask, ToWorker, TurnTask } from '../core/task.js';
 import { LinkClient } from '../link/client.js';
 import { ABORT_MS, within } from './grace.js';
 import { LoadError } from './load-error.js';
 import type { LoadedWorkflows } from './loader.js';
+import { firstUnsent, nextTurn } from './next-turn.js';
 import { createSandbox, type Sandbox } from './sandbox/host.js';
 import { StepRunner } from './step-runner.js';
 import type { CommonWorkerOptions } from './supervisor.js';
@@ -29,8 +31,8 @@ export class Worker {
   readonly #steps: StepRunner;
   readonly #watchdog: Watchdog;
   readonly #link: LinkClient;
-  /** Of this connection. */
-  #cached = new Set<string>();
+  /** Turns that follow steps which have completed; told to the server, but not run yet. */
+  #begun: TurnTask[] = [];
   #draining = false;
   #onRegistered!: () => void;
   /** The server has been told, for the first time, what this worker can do. */
@@ -55,6 +57,7 @@ export class Worker {
     this.#steps = new StepRunner({
       find: (workflowType, stepName) => loaded.steps.find(workflowType, stepName),
       send: (message) => this.#link.send(message),
+      begin: (task, result, elapsedMs) => this.#begin(task, result, elapsedMs),
       log,
       payloadBytes: options.payloadBytes,
       watch: this.#watchdog,
@@ -120,22 +123,41 @@ export class Worker {
           this.#steps.stop(message, message.reason);
           break;
         case 'forget':
-          this.#cached.delete(message.runId);
           this.#sandbox.forget(message.runId);
           break;
         default:
           unreachable(message);
       }
     }
+    this.#tellEvicted();
+  }
+
+  #tellEvicted(): void {
     const evicted = this.#sandbox.takeEvicted();
-    if (evicted.length === 0) return;
-    for (const runId of evicted) this.#cached.delete(runId);
-    this.#link.send({ kind: 'evicted', runIds: evicted });
+    if (evicted.length > 0) this.#link.send({ kind: 'evicted', runIds: evicted });
+  }
+
+  /** Begins the turn that follows the step, if the run is as the server saw it when it sent the step. */
+  #begin(task: StepTask, result: Payload | undefined, elapsedMs: number): number | undefined {
+    const { next, runId } = task;
+    if (!next || this.#draining || !this.#sandbox.isAt(runId, firstUnsent(task))) return undefined;
+    const startedAt = next.sentAt + Math.floor(elapsedMs);
+    if (this.#begun.length === 0) setImmediate(() => this.#runBegun());
+    this.#begun.push(nextTurn(task, next, this.options.catalog, result, startedAt));
+    return startedAt;
+  }
+
+  #runBegun(): void {
+    const begun = this.#begun;
+    this.#begun = [];
+    // The results leave first: a turn that hangs must not take them along.
+    this.#link.flush();
+    for (const task of begun) this.#link.send(this.#runTurn(task));
+    this.#tellEvicted();
   }
 
   #runTurn(task: TurnTask): FromWorker {
     const { turnId, runId } = task;
-    this.#cached.add(runId);
     this.#watchdog.beginTurn(`${task.workflowType} ${task.workflowId} (run ${runId})`);
     try {
       const answer = this.#sandbox.runTurn(task);
@@ -162,9 +184,8 @@ export class Worker {
   }
 
   #forgetAll(): void {
-    for (const runId of this.#cached) this.#sandbox.forget(runId);
-    this.#cached = new Set();
-    this.#sandbox.takeEvicted();
+    this.#sandbox.forgetAll();
+    this.#begun = [];
     this.#steps.stopAll('the worker has lost its server', false);
   }
 }

@@ -44,6 +44,18 @@ describe('time and chance', () => {
     expect(seen[12]).toBe(1_700_000_000_000);
   });
 
+  test('of a turn that a worker began before the engine knew are the same on every replay, too', () => {
+    const run = new ScriptedRun(source);
+    const workflowTime = run.now;
+    run.start().turn();
+    const started = run.find('WORKFLOW_TASK_STARTED', () => true);
+    started.attributes.workflowTime = workflowTime;
+    started.at += 40;
+    run.now += 60_000;
+    const [{ result }] = run.fireTimer('1').turn() as unknown as [{ result: string }];
+    expect(JSON.parse(result)).toMatchObject({ 0: workflowTime });
+  });
+
   test('differ from run to run', () => {
     const randoms = [RUN_ID, '01890000-0000-7000-8000-000000000002'].map((originalExecutionRunId) => {
       const run = new ScriptedRun(({ workflow }) => workflow({ name: 'test', fn: () => Math.random() }));

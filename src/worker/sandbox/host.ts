@@ -36,7 +36,10 @@ export interface Sandbox {
   /** Evaluates the files of every workflow once, as a run would; what went wrong, by file. */
   check(): { filename: string; failure: Failure }[];
   runTurn(task: TurnTask): TurnAnswer;
+  /** Whether the run is cached and lacks the history from this event on. */
+  isAt(runId: string, eventId: number): boolean;
   forget(runId: string): void;
+  forgetAll(): void;
   /** The runs that left the cache since this was asked last. */
   takeEvicted(): string[];
 }
@@ -75,7 +78,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       }
     },
     check: inside.check,
+    isAt: inside.isAt,
     forget: inside.forget,
+    forgetAll: inside.forgetAll,
     takeEvicted: inside.takeEvicted,
   };
 }

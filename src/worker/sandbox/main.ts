@@ -36,7 +36,9 @@ export interface Inside {
     settled(promise: unknown): void;
   };
   check(): { filename: string; failure: Failure }[];
+  isAt(runId: string, eventId: number): boolean;
   forget(runId: string): void;
+  forgetAll(): void;
   takeEvicted(): string[];
 }
 
@@ -75,7 +77,9 @@ export function start(bridge: HostBridge): Inside {
           ];
         }
       }),
+    isAt: (runId, eventId) => cache.peek(runId)?.reader.nextEventId === eventId,
     forget: (runId) => cache.forget(runId),
+    forgetAll: () => cache.forgetAll(),
     takeEvicted: () => cache.takeEvicted(),
   };
 }

@@ -16,6 +16,10 @@ export class RunCache<T> {
     return run;
   }
 
+  peek(runId: string): T | undefined {
+    return this.#runs.get(runId);
+  }
+
   put(runId: string, run: T): void {
     this.#runs.set(runId, run);
     if (this.#runs.size <= this.#size) return;
@@ -26,6 +30,11 @@ export class RunCache<T> {
 
   forget(runId: string): void {
     this.#runs.delete(runId);
+  }
+
+  forgetAll(): void {
+    this.#runs.clear();
+    this.#evicted = [];
   }
 
   /** The runs that had to leave since this was asked last. */

@@ -86,7 +86,7 @@ function asInput(turn: RecordedTurn) {
     }
   }
   return {
-    now: turn.started.at,
+    now: turn.started.attributes.workflowTime ?? turn.started.at,
     historyLength: turn.started.id - 1,
     continueAsNewSuggested: turn.started.attributes.suggestContinueAsNew === true,
     replaying: true,

@@ -185,6 +185,22 @@ export function childCases(stage: Stage): void {
       });
     }
 
+    test('a detached child that was asked for in the last turn of its parent is started', async () => {
+      const workflowId = unique('child');
+      expect(await stage.run('asksAndLeaves', { workflowId, detached: true })).toBe('left');
+      const child = await stage.attach(workflowId);
+      expect((await child.describe()).status).toBe('running');
+      await child.terminate();
+    });
+
+    test('a child that was asked for in the last turn of its parent, and would end with it, is not', async () => {
+      const workflowId = unique('child');
+      const parent = await stage.start('asksAndLeaves', { workflowId, detached: false });
+      expect(await parent.result()).toBe('left');
+      expect(await parent.eventTypes()).toContain('START_CHILD_WORKFLOW_EXECUTION_INITIATED');
+      await expect(stage.attach(workflowId)).rejects.toMatchObject({ name: 'WorkflowNotFoundError' });
+    });
+
     test('a child is cancelled when its parent continues as new', async () => {
       const workflowId = unique('child');
       const parent = await stage.start('leavesChild', { workflowId, detached: false });

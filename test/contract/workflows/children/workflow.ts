@@ -93,6 +93,15 @@ export const leavesChild = workflow({
   },
 });
 
+/** Asks for a child and is over in the same turn. */
+export const asksAndLeaves = workflow({
+  name: 'asksAndLeaves',
+  fn: async (input) => {
+    child({ how: 'wait' }, input as { workflowId: string; detached: boolean }).catch(() => undefined);
+    return 'left';
+  },
+});
+
 /** Cancels the scope of its child, not the whole workflow. */
 export const cancelsChild = workflow({
   name: 'cancelsChild',
