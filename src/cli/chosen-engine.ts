@@ -22,6 +22,8 @@ export interface ChosenEngine {
   engine: Engine;
   /** Where the state of runs is, for people. */
   place: string;
+  /** Whether other servers may be in front of the same state. */
+  isShared: boolean;
   /** Tells when runs close, as far as that is known here. */
   closings: NonNullable<TracesOptions['watch']>;
   /** Of an engine in this process. */

@@ -25,6 +25,7 @@ export function openEmbedded(settings: ServerSettings, observer: EngineObserver,
   return {
     engine,
     place: data,
+    isShared: false,
     closings: engine,
     load: () => engine.load(),
     failed,

@@ -26,6 +26,7 @@ export async function openTemporal(settings: ServerSettings, log: Log): Promise<
   return {
     engine,
     place: `Temporal at ${temporal.address}, namespace ${temporal.namespace}`,
+    isShared: true,
     closings,
     failed: new Promise(() => {}),
     admitWorkers() {},

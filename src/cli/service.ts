@@ -48,7 +48,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const metrics = new Metrics({ ofProcess: true });
   const chosen = await openEngine(options, metrics);
-  const { engine, closings: watch, load, place, failed } = chosen;
+  const { engine, isShared: isOneOfSeveral, closings: watch, load, place, failed } = chosen;
   if (load) metrics.watchEngine(load);
   const traces = await Traces.open({
     ...{ engine, watch, mode: options.traces, dataDir: options.data, store, log },
@@ -57,7 +57,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     throw error;
   });
   const server = createServer({
-    ...{ engine, traces, token, defaultCatalog, corsOrigins, metrics, log, logCalls },
+    ...{ engine, isOneOfSeveral, traces, token, defaultCatalog, corsOrigins, metrics, log, logCalls },
   });
   chosen.admitWorkers(server);
   let stopWorkers = async (_graceMs: number): Promise<void> => {};

@@ -92,6 +92,25 @@ describeTemporal('the commands', { timeout: 90_000 }, () => {
     expect((await call(one, '/workflow/catalog')).body.workflows.length).toBeGreaterThan(0);
   });
 
+  it('serve: a ticket for a stream is good at any of several', async () => {
+    const secret = environment({ API_AUTH_TOKEN: 'the-same-at-both', HOST: '127.0.0.1' });
+    const servers = await Promise.all([
+      workplace.serve(workers, secret),
+      workplace.serve(['--catalog', 'other'], secret),
+    ]);
+    const [one, other] = servers as [Program & { url: string }, Program & { url: string }];
+    const authorization = { authorization: 'Bearer the-same-at-both' };
+    const { body } = await run(one, 'echo', 1, {}, authorization);
+    const stream = `/workflow/${body.workflowId}/history/stream`;
+    const { ticket } = (await call(one, `/workflow/${body.workflowId}/stream-ticket`, {}, authorization))
+      .body;
+    expect((await fetch(`${other.url}${stream}`)).status).toBe(401);
+    const opened = await fetch(`${other.url}${stream}?ticket=${ticket}`);
+    expect(opened.status).toBe(200);
+    expect(await opened.text()).toContain('WORKFLOW_EXECUTION_COMPLETED');
+    expect((await fetch(`${other.url}${stream}?ticket=${ticket}`)).status).toBe(401);
+  });
+
   it('serve: has the metrics of calls and of the process, and none of an engine that is elsewhere', async () => {
     const server = await workplace.serve([], environment());
     const text = await (await fetch(`${server.url}/metrics`)).text();
