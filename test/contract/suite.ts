@@ -57,35 +57,10 @@ const SIDE_BY_SIDE: Cases[] = [
   authorFunctionCases,
 ];
 
+/** Every case. */
 export function contract(startSystem: StartSystem, cacheSize: number, skips: Skips = {}): void {
-  skipByName(skips);
-
-  /** A system for the cases inside; it ends with them, and leaves no worker behind. */
-  function onSystem(options: Partial<SystemOptions>, cases: Cases[], waitMs = WAIT_MS): void {
-    const stage = new Stage(waitMs);
-    let system: System | undefined;
-    let ledger: Ledger | undefined;
-    beforeAll(async () => {
-      ledger = await Ledger.start(waitMs);
-      system = await startSystem({ directory: deployment('main'), cacheSize, ...options });
-      stage.fill(system, ledger);
-    }, 60_000);
-    afterAll(async () => {
-      const pids = system?.workerPids() ?? [];
-      await system?.stop();
-      await ledger?.stop();
-      expect(pids.filter(isAlive)).toEqual([]);
-    }, 60_000);
-    for (const register of cases) register(stage);
-  }
-
-  describe('on one system', () => {
-    const sideBySide: Cases = (stage) =>
-      describe.concurrent('side by side', () => {
-        for (const register of SIDE_BY_SIDE) register(stage);
-      });
-    onSystem({}, [sideBySide, afterwardsCases]);
-  });
+  const onSystem = systems(startSystem, cacheSize);
+  contractOfRuns(startSystem, cacheSize, skips);
 
   describe('on a system whose workers come and go', () => {
     onSystem({ limits: { messageTimeoutMs: 500 } }, [workersAwayCases]);
@@ -128,6 +103,40 @@ export function contract(startSystem: StartSystem, cacheSize: number, skips: Ski
         }),
     ]);
   });
+}
+
+/** The cases that leave their system alone: what runs do, without what may happen to the processes around them. */
+export function contractOfRuns(startSystem: StartSystem, cacheSize: number, skips: Skips = {}): void {
+  const onSystem = systems(startSystem, cacheSize);
+  skipByName(skips);
+  describe('on one system', () => {
+    const sideBySide: Cases = (stage) =>
+      describe.concurrent('side by side', () => {
+        for (const register of SIDE_BY_SIDE) register(stage);
+      });
+    onSystem({}, [sideBySide, afterwardsCases]);
+  });
+}
+
+/** A system for the cases inside; it ends with them, and leaves no worker behind. */
+function systems(startSystem: StartSystem, cacheSize: number) {
+  return (options: Partial<SystemOptions>, cases: Cases[], waitMs = WAIT_MS): void => {
+    const stage = new Stage(waitMs);
+    let system: System | undefined;
+    let ledger: Ledger | undefined;
+    beforeAll(async () => {
+      ledger = await Ledger.start(waitMs);
+      system = await startSystem({ directory: deployment('main'), cacheSize, ...options });
+      stage.fill(system, ledger);
+    }, 60_000);
+    afterAll(async () => {
+      const pids = system?.workerPids() ?? [];
+      await system?.stop();
+      await ledger?.stop();
+      expect(pids.filter(isAlive)).toEqual([]);
+    }, 60_000);
+    for (const register of cases) register(stage);
+  };
 }
 
 function isAlive(pid: number): boolean {

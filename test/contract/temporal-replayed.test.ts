@@ -1,6 +1,9 @@
-/** The contract suite on Temporal, whose workers replay every turn from the first event. */
+/**
+ * What runs do on Temporal when its workers replay every turn from the first event. What happens to the processes around
+ * them is the same with a cache, and is not waited for twice.
+ */
 import { describeTemporal } from '../temporal/required.js';
-import { contract } from './suite.js';
+import { contractOfRuns } from './suite.js';
 import { startTemporal } from './temporal.js';
 import { TEMPORAL_DIFFERENCES } from './temporal-differences.js';
 
@@ -10,4 +13,4 @@ const WITHOUT_A_CACHE = {
     'without a cache, which is for tests alone, Temporal keeps one task of a run at a time: of many queries at once some are never answered',
 };
 
-describeTemporal('Temporal, with replayed runs', () => contract(startTemporal, 0, WITHOUT_A_CACHE));
+describeTemporal('Temporal, with replayed runs', () => contractOfRuns(startTemporal, 0, WITHOUT_A_CACHE));
