@@ -10,7 +10,7 @@ import { PerdureError } from '../core/errors.js';
 import type { RunRef, RunSelector } from '../engine.js';
 import type { Cluster } from './connection.js';
 import type { Control } from './control.js';
-import { errorOfRun } from './errors.js';
+import { CODE, errorOfRun, isRefused } from './errors.js';
 import type { Histories } from './history.js';
 import type { KnownRun, Runs } from './runs.js';
 
@@ -24,6 +24,12 @@ interface Execution {
   completedEventId?: number;
   /** The first turn that saw the completion. */
   turnStartedEventId?: number;
+}
+
+interface Found {
+  execution: Execution;
+  /** Of the history. */
+  length: number;
 }
 
 const PAGE_EVENTS = 256;
@@ -43,16 +49,30 @@ export class Resets {
     const base = await this.runs.look(selector);
     const latest = await this.runs.look({ workflowId: base.workflowId });
     const reason = `reset after step ${point.stepName}${point.reason ? `: ${point.reason}` : ''}`;
-    let { execution, length } = await this.#find(base, point);
-    if (execution.turnStartedEventId === undefined && base.status === 'running') {
-      // No turn has begun since, and Temporal parts histories only within a turn or before a later event. So the run
-      // is ended here; should this server die now, the same reset of the closed run goes on from the same place.
-      const { workflowId, runId } = base;
-      await this.control.terminate({ workflowId, runId }, reason).catch(ignoreClosed);
-      ({ execution, length } = await this.#find(base, point));
+    const ref = (await this.#part(base, point, reason)) ?? (await this.#partEnded(base, point, reason));
+    return { made: { ...base, ...ref! }, ...(latest.status === 'running' && { ended: latest }) };
+  }
+
+  /** Undefined when the history cannot be parted there as long as the run is open. */
+  async #part(base: KnownRun, point: ResetPoint, reason: string): Promise<RunRef | undefined> {
+    const isOpen = base.status === 'running';
+    const places = placesToPart(await this.#find(base, point), isOpen);
+    for (const [tries, place] of places.entries()) {
+      try {
+        return await this.#resetTo(base, place, reason);
+      } catch (error) {
+        const isLast = tries === places.length - 1;
+        if (!isWrongPlace(error) || (isLast && !isOpen)) throw error;
+      }
     }
-    const ref = await this.#resetTo(base, execution.turnStartedEventId ?? length, reason);
-    return { made: { ...base, ...ref }, ...(latest.status === 'running' && { ended: latest }) };
+    return undefined;
+  }
+
+  /** Should this server die between the two, the same reset of the closed run goes on from the same place. */
+  async #partEnded(base: KnownRun, point: ResetPoint, reason: string): Promise<RunRef | undefined> {
+    const { workflowId, runId } = base;
+    await this.control.terminate({ workflowId, runId }, reason).catch(ignoreClosed);
+    return this.#part({ ...base, status: 'terminated' }, point, reason);
   }
 
   async #resetTo(
@@ -81,10 +101,7 @@ export class Resets {
   }
 
   /** The wanted execution of the step, and how long the history is. @throws StepNotFoundError, StepNotCompletedError */
-  async #find(
-    { workflowId, runId }: RunRef,
-    { stepName, occurrence }: ResetPoint,
-  ): Promise<{ execution: Execution; length: number }> {
+  async #find({ workflowId, runId }: RunRef, { stepName, occurrence }: ResetPoint): Promise<Found> {
     const executions = new Map<number, Execution>();
     const unseen = new Set<Execution>();
     let afterEventId = 0;
@@ -137,6 +154,26 @@ function chosen(
     throw new PerdureError('StepNotCompletedError', `step "${stepName}" has not completed`, run);
   }
   return found;
+}
+
+/**
+ * The first event that the new run does not have, as candidates: Temporal parts histories only while a turn is due or
+ * under way, and only between events that it has written one after the other. Most turns are written as due, as begun
+ * and as done. One that follows another at once is written as due and begun together with what came before; one that
+ * is tried again is written as a whole once it has succeeded.
+ */
+function placesToPart({ execution, length }: Found, isOpen: boolean): number[] {
+  const { turnStartedEventId: begun, completedEventId: completed = 0 } = execution;
+  // No turn has seen the completion: the history ends behind it, once it does.
+  if (begun === undefined) return isOpen ? [] : [length];
+  return [begun, begun + 1, begun - 1].filter((place) => place > completed && place <= length);
+}
+
+function isWrongPlace(error: unknown): boolean {
+  return (
+    isRefused(error, CODE.INVALID_ARGUMENT) &&
+    /must be at the boundary|finish event id|can only reset/i.test(error.reason)
+  );
 }
 
 function ignoreClosed(error: unknown): void {

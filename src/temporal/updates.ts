@@ -8,7 +8,7 @@ import { PerdureError } from '../core/errors.js';
 import type { Payload } from '../core/json.js';
 import type { Limits } from '../core/limits.js';
 import type { Cluster } from './connection.js';
-import { CODE, isRefused } from './errors.js';
+import { CODE, isRefused, unavailable } from './errors.js';
 import type { Turn } from './in-order.js';
 import { isMissingHandler, silent } from './messages.js';
 import type { KnownRun } from './runs.js';
@@ -110,6 +110,10 @@ export class Updates {
           runId,
           retryAfterSeconds: 1,
         });
+      }
+      // The worker was lost with the turn, and the cluster gives the update up.
+      if (isRefused(error, CODE.FAILED_PRECONDITION) && /workflow task failure/i.test(error.reason)) {
+        throw unavailable(`no worker has answered update "${name}"`, 1);
       }
       throw error;
     }

@@ -238,7 +238,9 @@ describe.skipIf(findTemporal() === undefined)('the engine [Temporal]', () => {
     test('goes to a step whose completion no turn has seen yet', async () => {
       const run = await engine.start({ ...echo, catalog: 'by hand' });
       const cluster = await Cluster.open(server);
-      await runStepByHand(cluster, 'by hand');
+      const worker = workerByHand(cluster, 'by hand');
+      await worker.turn({ step: true });
+      await worker.step();
       const again = await engine.reset(run, { stepName: 'only', reason: 'once more' });
       expect(await engine.outcome(run)).toMatchObject({
         status: 'terminated',
@@ -253,43 +255,66 @@ describe.skipIf(findTemporal() === undefined)('the engine [Temporal]', () => {
       await cluster.close();
     }, 30_000);
 
-    /** A worker that does one turn and one step, and is gone before the next turn. */
-    async function runStepByHand(cluster: Cluster, queue: string): Promise<void> {
+    test('goes to a step whose completion was first seen by a turn that had failed before', async () => {
+      const run = await engine.start({ ...echo, catalog: 'by hand and badly' });
+      const cluster = await Cluster.open(server);
+      const worker = workerByHand(cluster, 'by hand and badly');
+      await worker.turn({ step: true });
+      await engine.signal(run, 'any', []);
+      await worker.failTurn();
+      await worker.step();
+      await worker.turn({});
+      const [last] = (await history(run, 100)).slice(-1);
+      const again = await engine.reset(run, { stepName: 'only' });
+      const events = await history(again, 100);
+      expect(events.map((event) => event.type)).toContain('ACTIVITY_TASK_COMPLETED');
+      // The turn that saw the completion is made anew: nothing of what it decided is there.
+      expect(events.filter(({ type }) => type === 'WORKFLOW_TASK_COMPLETED')).toHaveLength(1);
+      expect(last?.type).toBe('WORKFLOW_TASK_COMPLETED');
+      await cluster.close();
+    }, 30_000);
+
+    /** A worker that does what it is told, one thing at a time. */
+    function workerByHand(cluster: Cluster, queue: string) {
       const { namespace } = server;
       const taskQueue = { name: queue };
       const poll = { timeoutMs: 10_000 };
-      const turn = await cluster.call(
-        (service) => service.pollWorkflowTaskQueue({ namespace, taskQueue }),
-        poll,
-      );
-      await cluster.call((service) =>
-        service.respondWorkflowTaskCompleted({
-          namespace,
-          taskToken: turn.taskToken,
-          commands: [
-            {
-              commandType: 1,
-              scheduleActivityTaskCommandAttributes: {
-                activityId: '1',
-                activityType: { name: 'echo#only' },
-                taskQueue,
-                startToCloseTimeout: { seconds: 10 as never },
-              },
-            },
-          ],
-        }),
-      );
-      const step = await cluster.call(
-        (service) => service.pollActivityTaskQueue({ namespace, taskQueue }),
-        poll,
-      );
-      await cluster.call((service) =>
-        service.respondActivityTaskCompleted({
-          namespace,
-          taskToken: step.taskToken,
-          result: { payloads: [toPayload('1')] },
-        }),
-      );
+      const nextTurn = () =>
+        cluster.call((service) => service.pollWorkflowTaskQueue({ namespace, taskQueue }), poll);
+      const scheduleStep = {
+        commandType: 1,
+        scheduleActivityTaskCommandAttributes: {
+          activityId: '1',
+          activityType: { name: 'echo#only' },
+          taskQueue,
+          startToCloseTimeout: { seconds: 10 as never },
+        },
+      };
+      return {
+        async turn({ step }: { step?: boolean }): Promise<void> {
+          const { taskToken } = await nextTurn();
+          const commands = step ? [scheduleStep] : [];
+          await cluster.call((service) =>
+            service.respondWorkflowTaskCompleted({ namespace, taskToken, commands }),
+          );
+        },
+        async failTurn(): Promise<void> {
+          const { taskToken } = await nextTurn();
+          await cluster.call((service) =>
+            service.respondWorkflowTaskFailed({ namespace, taskToken, cause: 24 }),
+          );
+        },
+        async step(): Promise<void> {
+          const { taskToken } = await cluster.call(
+            (service) => service.pollActivityTaskQueue({ namespace, taskQueue }),
+            poll,
+          );
+          const result = { payloads: [toPayload('1')] };
+          await cluster.call((service) =>
+            service.respondActivityTaskCompleted({ namespace, taskToken, result }),
+          );
+        },
+      };
     }
   });
 
