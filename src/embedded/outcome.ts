@@ -1,6 +1,6 @@
 /** What a closed run came to, read from its last event. */
+import { failureOfClose } from '../core/close-failure.js';
 import type { HistoryEvent } from '../core/event.js';
-import type { Failure } from '../core/failure.js';
 import { invariant } from '../core/invariant.js';
 import type { Payload } from '../core/json.js';
 import { type ResultFormat, STATUS_OF_CLOSE_EVENT } from '../core/run.js';
@@ -42,7 +42,7 @@ export function outcomeOf(
     status,
     input,
     output: outputOf(close),
-    failure: failureOf(close),
+    failure: failureOfClose(close),
     format,
     trace,
   };
@@ -61,23 +61,4 @@ export function successorOf(close: HistoryEvent): string | undefined {
 
 function outputOf(close: HistoryEvent): Payload | undefined {
   return close.type === 'WORKFLOW_EXECUTION_COMPLETED' ? close.attributes.result : undefined;
-}
-
-function failureOf(close: HistoryEvent): Failure | undefined {
-  switch (close.type) {
-    case 'WORKFLOW_EXECUTION_FAILED':
-      return close.attributes.failure;
-    case 'WORKFLOW_EXECUTION_CANCELED':
-      return { kind: 'cancelled', type: 'CancelledError', message: 'the workflow was cancelled' };
-    case 'WORKFLOW_EXECUTION_TERMINATED':
-      return { kind: 'terminated', type: 'TerminatedError', message: close.attributes.reason };
-    case 'WORKFLOW_EXECUTION_TIMED_OUT':
-      return {
-        kind: 'timeout',
-        type: 'TimeoutError',
-        message: 'the workflow exceeded its execution timeout',
-      };
-    default:
-      return undefined;
-  }
 }

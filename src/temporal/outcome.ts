@@ -1,8 +1,8 @@
 /**
  * What runs came to: their last events, waited for where that is asked, and over the runs of a chain.
  */
+import { failureOfClose } from '../core/close-failure.js';
 import type { HistoryEvent } from '../core/event.js';
-import type { Failure } from '../core/failure.js';
 import { invariant } from '../core/invariant.js';
 import type { Payload } from '../core/json.js';
 import { type ResultFormat, STATUS_OF_CLOSE_EVENT } from '../core/run.js';
@@ -65,7 +65,7 @@ export class Outcomes {
       status,
       input,
       output,
-      failure: failureOf(close.event),
+      failure: failureOfClose(close.event),
       format,
       trace: traceOf(decoded(known.memo[MEMO.trace])) ?? trace ?? null,
     };
@@ -121,23 +121,4 @@ function traceOf(value: unknown): TraceInfo | undefined {
   if (typeof local === 'string') trace.local = local;
   if (typeof remote === 'string') trace.remote = remote;
   return Object.keys(trace).length > 0 ? trace : undefined;
-}
-
-function failureOf(close: HistoryEvent): Failure | undefined {
-  switch (close.type) {
-    case 'WORKFLOW_EXECUTION_FAILED':
-      return close.attributes.failure;
-    case 'WORKFLOW_EXECUTION_CANCELED':
-      return { kind: 'cancelled', type: 'CancelledError', message: 'the workflow was cancelled' };
-    case 'WORKFLOW_EXECUTION_TERMINATED':
-      return { kind: 'terminated', type: 'TerminatedError', message: close.attributes.reason };
-    case 'WORKFLOW_EXECUTION_TIMED_OUT':
-      return {
-        kind: 'timeout',
-        type: 'TimeoutError',
-        message: 'the workflow exceeded its execution timeout',
-      };
-    default:
-      return undefined;
-  }
 }

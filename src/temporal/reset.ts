@@ -7,6 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { PerdureError } from '../core/errors.js';
+import { invariant } from '../core/invariant.js';
 import type { RunRef, RunSelector } from '../engine.js';
 import type { Cluster } from './connection.js';
 import type { Control } from './control.js';
@@ -50,7 +51,8 @@ export class Resets {
     const latest = await this.runs.look({ workflowId: base.workflowId });
     const reason = `reset after step ${point.stepName}${point.reason ? `: ${point.reason}` : ''}`;
     const ref = (await this.#part(base, point, reason)) ?? (await this.#partEnded(base, point, reason));
-    return { made: { ...base, ...ref! }, ...(latest.status === 'running' && { ended: latest }) };
+    invariant(ref, `the closed run ${base.runId} was neither reset nor was that refused`);
+    return { made: { ...base, ...ref }, ...(latest.status === 'running' && { ended: latest }) };
   }
 
   /** Undefined when the history cannot be parted there as long as the run is open. */
