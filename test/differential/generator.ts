@@ -133,7 +133,7 @@ function large(body: fc.Arbitrary<Block>, whole: fc.Arbitrary<Block>): fc.Arbitr
           decider: body,
           others: fc.array(
             fc
-              .tuple(block(fc.oneof(quickStep, shortWait), 2), loose(whole))
+              .tuple(block(fc.oneof(quickStep, shortWait), 2), loose(body))
               .map(([first, last]) => [safe(first), last]),
             { minLength: 1, maxLength: 2 },
           ),
@@ -187,13 +187,13 @@ function large(body: fc.Arbitrary<Block>, whole: fc.Arbitrary<Block>): fc.Arbitr
   );
 }
 
-/** Something that waits for ever once its family is at rest: a hang, or a child that hangs. */
-const loose = (whole: fc.Arbitrary<Block>): fc.Arbitrary<Statement> =>
+/** Something that waits for ever once its family is at rest: a hang, or a child whose last statement is one. */
+const loose = (inside: fc.Arbitrary<Block>): fc.Arbitrary<Statement> =>
   fc.oneof(
     { weight: 3, arbitrary: looseHang },
     {
       weight: 1,
-      arbitrary: fc.record({ detached: fc.boolean(), body: whole }).map(
+      arbitrary: fc.record({ detached: fc.boolean(), body: inside }).map(
         ({ detached, body }) =>
           ({
             op: 'child',
