@@ -9,13 +9,11 @@ import { silentLog } from '../../src/core/log.js';
 import { EmbeddedEngine } from '../../src/embedded/index.js';
 import type { Engine, TaskSource } from '../../src/engine.js';
 import { attachWorkerLink, type WorkerLink } from '../../src/link/server.js';
-import { startWorkers, type WorkerSupervisor } from '../../src/worker/supervisor.js';
-import type { StartSystem, System, SystemOptions } from './system.js';
+import { startWorkers, type WorkersOptions } from '../../src/worker/supervisor.js';
+import type { StartSystem, SystemOptions } from './system.js';
+import { SystemWithWorkers } from './with-workers.js';
 
-const CATALOG = 'contract';
 const REGISTER_MS = 30_000;
-/** Steps that wait for a gate are not waited for. */
-const GRACE_MS = 50;
 
 export const startEmbedded: StartSystem = async (options) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'perdure-contract-'));
@@ -25,20 +23,17 @@ export const startEmbedded: StartSystem = async (options) => {
   return system;
 };
 
-class EmbeddedSystem implements System {
-  readonly catalog = CATALOG;
-  #directory: string;
+class EmbeddedSystem extends SystemWithWorkers {
   #engine: EmbeddedEngine | undefined;
   #server: Server | undefined;
   #link: WorkerLink | undefined;
-  #workers: WorkerSupervisor | undefined;
   #onRegistered: (() => void) | undefined;
 
   constructor(
     private readonly dataDir: string,
-    private readonly options: SystemOptions,
+    options: SystemOptions,
   ) {
-    this.#directory = options.directory;
+    super(options);
   }
 
   get engine(): Engine {
@@ -64,46 +59,16 @@ class EmbeddedSystem implements System {
 
   async restartEngine(): Promise<void> {
     const port = this.#port;
-    const registered = this.#workers && this.#nextRegistration();
+    const registered = this.hasWorkers ? this.#nextRegistration() : undefined;
     await this.stopEngine();
     await this.startEngine(port);
     await registered;
   }
 
-  async startWorkers(): Promise<void> {
-    if (this.#workers) return;
-    const { cacheSize, stepSlots, turnTimeoutMs, maxHeapMb, resultFormat = 'current', limits } = this.options;
+  protected launch(options: WorkersOptions) {
     const registered = this.#nextRegistration();
-    this.#workers = startWorkers({
-      directory: this.#directory,
-      serverUrl: `http://127.0.0.1:${this.#port}`,
-      catalog: CATALOG,
-      count: 1,
-      resultFormat,
-      cacheSize,
-      maxHeapMb,
-      log: silentLog,
-      ...(stepSlots !== undefined && { slots: { steps: stepSlots } }),
-      ...(turnTimeoutMs !== undefined && { watchdog: { turnTimeoutMs } }),
-      ...(limits?.payloadBytes !== undefined && { payloadBytes: limits.payloadBytes }),
-    });
-    await Promise.all([this.#workers.ready, registered]);
-  }
-
-  async stopWorkers(): Promise<void> {
-    const workers = this.#workers;
-    this.#workers = undefined;
-    await workers?.stop(GRACE_MS);
-  }
-
-  async redeploy(directory: string): Promise<void> {
-    this.#directory = directory;
-    await this.stopWorkers();
-    await this.startWorkers();
-  }
-
-  workerPids(): number[] {
-    return this.#workers?.pids() ?? [];
+    const workers = startWorkers({ ...options, serverUrl: `http://127.0.0.1:${this.#port}` });
+    return { workers, registered };
   }
 
   async stop(): Promise<void> {

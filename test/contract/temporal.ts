@@ -1,14 +1,10 @@
 /** Temporal as a system: a dev server of its own, the engine in this process, and worker processes that poll the server. */
-import { silentLog } from '../../src/core/log.js';
 import type { Engine } from '../../src/engine.js';
 import { startTemporalWorkers, TemporalEngine } from '../../src/temporal/index.js';
-import type { WorkerSupervisor } from '../../src/worker/supervisor.js';
+import type { WorkersOptions } from '../../src/worker/supervisor.js';
 import { DevServer } from '../temporal/dev-server.js';
-import type { StartSystem, System, SystemLimits, SystemOptions } from './system.js';
-
-const CATALOG = 'contract';
-/** Steps that wait for a gate are not waited for. */
-const GRACE_MS = 50;
+import type { StartSystem, SystemLimits, SystemOptions } from './system.js';
+import { SystemWithWorkers } from './with-workers.js';
 
 /** Bounds that are Temporal's own; the others are those of the workers. */
 const SETTINGS: Partial<Record<keyof SystemLimits, string[]>> = {
@@ -38,17 +34,14 @@ export const startTemporal: StartSystem = async (options) => {
   return system;
 };
 
-class TemporalSystem implements System {
-  readonly catalog = CATALOG;
-  #directory: string;
+class TemporalSystem extends SystemWithWorkers {
   #engine: TemporalEngine | undefined;
-  #workers: WorkerSupervisor | undefined;
 
   constructor(
     private readonly server: DevServer,
-    private readonly options: SystemOptions,
+    options: SystemOptions,
   ) {
-    this.#directory = options.directory;
+    super(options);
   }
 
   get engine(): Engine {
@@ -75,40 +68,14 @@ class TemporalSystem implements System {
     await this.startEngine();
   }
 
-  async startWorkers(): Promise<void> {
-    if (this.#workers) return;
-    const { cacheSize, stepSlots, turnTimeoutMs, maxHeapMb, resultFormat = 'current', limits } = this.options;
-    this.#workers = startTemporalWorkers({
-      directory: this.#directory,
+  protected launch(options: WorkersOptions) {
+    const { pendingPerRun, childDepth } = this.options.limits ?? {};
+    const workers = startTemporalWorkers({
+      ...options,
       temporal: this.#settings,
-      catalog: CATALOG,
-      count: 1,
-      resultFormat,
-      cacheSize,
-      maxHeapMb,
-      log: silentLog,
-      ...(stepSlots !== undefined && { slots: { steps: stepSlots } }),
-      ...(turnTimeoutMs !== undefined && { watchdog: { turnTimeoutMs } }),
-      ...(limits?.payloadBytes !== undefined && { payloadBytes: limits.payloadBytes }),
-      limits: defined({ pendingPerRun: limits?.pendingPerRun, childDepth: limits?.childDepth }),
+      limits: defined({ pendingPerRun, childDepth }),
     });
-    await this.#workers.ready;
-  }
-
-  async stopWorkers(): Promise<void> {
-    const workers = this.#workers;
-    this.#workers = undefined;
-    await workers?.stop(GRACE_MS);
-  }
-
-  async redeploy(directory: string): Promise<void> {
-    this.#directory = directory;
-    await this.stopWorkers();
-    await this.startWorkers();
-  }
-
-  workerPids(): number[] {
-    return this.#workers?.pids() ?? [];
+    return { workers, registered: workers.ready };
   }
 
   async stop(): Promise<void> {
