@@ -18,7 +18,8 @@ import {
 const THREAD = new URL('../../dist/worker/watchdog-thread.js', import.meta.url);
 
 export class Watchdog {
-  readonly #counters = new Int32Array(new SharedArrayBuffer(8));
+  /** For other threads that want to know whether this one is alive. */
+  readonly counters = new Int32Array(new SharedArrayBuffer(8));
   readonly #deadlines = new Float64Array(new SharedArrayBuffer(8 * SLOTS));
   readonly #labels = new Uint8Array(new SharedArrayBuffer(SLOTS * LABEL_BYTES));
   readonly #free = Array.from({ length: SLOTS - 1 }, (_, i) => SLOTS - 1 - i);
@@ -28,7 +29,7 @@ export class Watchdog {
   constructor(limits: WatchdogLimits, onTick: () => void) {
     const data: WatchdogData = {
       ...limits,
-      counters: this.#counters,
+      counters: this.counters,
       deadlines: this.#deadlines,
       labels: this.#labels,
       parentPid: process.ppid,
@@ -36,18 +37,18 @@ export class Watchdog {
     // No standard streams of its own: it writes to the process's, whatever the main thread does.
     new Worker(THREAD, { workerData: data, execArgv: [], env: {}, stdout: false, stderr: false }).unref();
     setInterval(() => {
-      Atomics.add(this.#counters, PROGRESS, 1);
+      Atomics.add(this.counters, PROGRESS, 1);
       onTick();
     }, CHECK_INTERVAL_MS).unref();
   }
 
   beginTurn(label: string): void {
     this.#write(0, label);
-    Atomics.add(this.#counters, TURN, 1);
+    Atomics.add(this.counters, TURN, 1);
   }
 
   endTurn(): void {
-    Atomics.add(this.#counters, TURN, 1);
+    Atomics.add(this.counters, TURN, 1);
   }
 
   /** Answers with a ticket for `end`. */

@@ -15,12 +15,7 @@ import { StepRunner, type StepRunnerOptions } from '../../worker/step-runner.js'
 import { LIVENESS_HEADER, stepNameOf } from '../conventions.js';
 import { failureToProto } from '../translate/failure.js';
 import { toPayload } from '../translate/payload.js';
-
-/** A sign of life comes this often at first, then ever less often the longer a step runs. */
-const FIRST_SIGN_MS = 1_000;
-const SIGN_AT_RUNTIME_FRACTION = 0.1;
-/** So that one that comes late, or is lost, is not taken for the end of the worker. */
-const SIGNS_PER_TIMEOUT = 4;
+import type { Signs, SignsOfLife } from './signs-of-life.js';
 
 interface UnderWay {
   context: Context;
@@ -28,6 +23,8 @@ interface UnderWay {
   reject(error: Error): void;
   /** What the next attempt would start from. */
   lastHeartbeat: Payload | undefined;
+  /** None for a step that gives its own. */
+  signs: Signs | undefined;
 }
 
 export class Steps {
@@ -35,7 +32,10 @@ export class Steps {
   readonly #underWay = new Map<string, UnderWay>();
   #lastOwnNumber = 0;
 
-  constructor(options: Omit<StepRunnerOptions, 'send' | 'givenUp'>) {
+  constructor(
+    options: Omit<StepRunnerOptions, 'send' | 'givenUp'>,
+    private readonly signs: SignsOfLife,
+  ) {
     this.#runner = new StepRunner({
       ...options,
       send: (message) => this.#answered(message),
@@ -49,18 +49,25 @@ export class Steps {
     const task = this.#taskOf(context, input);
     const key = keyOf(task);
     const ended = new AbortController();
+    const { lastHeartbeat } = task;
+    const beats = () => {
+      const underWay = this.#underWay.get(key);
+      if (underWay) beat(underWay);
+    };
+    // Before the step begins, which may block this thread at once.
+    const signs =
+      LIVENESS_HEADER in input.headers ? this.signs.give(context, lastHeartbeat, beats) : undefined;
     const result = new Promise<RawValue>((resolve, reject) => {
-      this.#underWay.set(key, { context, resolve, reject, lastHeartbeat: task.lastHeartbeat });
+      this.#underWay.set(key, { context, resolve, reject, lastHeartbeat, signs });
     });
     context.cancellationSignal.addEventListener('abort', () => this.#stop(context, task), {
       signal: ended.signal,
     });
     this.#runner.run(task);
-    const stopSigns = LIVENESS_HEADER in input.headers ? this.#giveSigns(context, key) : () => {};
     try {
       return await result;
     } finally {
-      stopSigns();
+      signs?.end();
       ended.abort();
       this.#underWay.delete(key);
     }
@@ -138,6 +145,7 @@ export class Steps {
         const underWay = this.#underWay.get(keyOf(message));
         if (!underWay) break;
         underWay.lastHeartbeat = message.details;
+        underWay.signs?.repeat(message.details);
         beat(underWay);
         break;
       }
@@ -151,32 +159,9 @@ export class Steps {
     this.#underWay.delete(key);
     return underWay;
   }
-
-  /** Answers with how to stop. */
-  #giveSigns({ info }: Context, key: string): () => void {
-    const maxMs = (info.heartbeatTimeoutMs ?? 0) / SIGNS_PER_TIMEOUT;
-    const startedAt = performance.now();
-    let timer: NodeJS.Timeout;
-    const wait = () => {
-      const runtimeMs = performance.now() - startedAt;
-      const waitMs = Math.max(FIRST_SIGN_MS, runtimeMs * SIGN_AT_RUNTIME_FRACTION);
-      timer = setTimeout(
-        () => {
-          const underWay = this.#underWay.get(key);
-          if (!underWay) return;
-          beat(underWay);
-          wait();
-        },
-        Math.min(waitMs, maxMs),
-      );
-      timer.unref();
-    };
-    wait();
-    return () => clearTimeout(timer);
-  }
 }
 
-/** Details replace those before them, so a mere sign of life repeats the last ones. */
+/** A mere sign of life repeats the last details. */
 function beat({ context, lastHeartbeat }: UnderWay): void {
   context.heartbeat(lastHeartbeat === undefined ? undefined : raw(lastHeartbeat));
 }

@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DevServer } from '../../../test/temporal/dev-server.js';
 import { describeTemporal } from '../../../test/temporal/required.js';
+import { canMakeCertificates, makeCertificates, TlsFront } from '../../../test/temporal/tls-front.js';
 import type { Log } from '../../core/log.js';
 import type { WorkerSupervisor } from '../../worker/supervisor.js';
 import { CATALOG_WORKFLOW_TYPE } from '../conventions.js';
@@ -54,6 +56,7 @@ export const leavesBehind = workflow({ name: 'leavesBehind', fn: async ({ other 
   void greets({ name: 'detached' }, { workflowId: other + '-child', detached: true });
   return 'left';
 } });
+export const blocks = workflow({ name: 'blocks', fn: (firstMs) => steps.blocks(firstMs) });
 export const slow = workflow({ name: 'slow', fn: () => steps.slow() });
 export const beats = workflow({ name: 'beats', fn: () => steps.beats() });
 `;
@@ -62,6 +65,13 @@ import { step, stepContext } from 'perdure';
 import { setTimeout as sleep } from 'node:timers/promises';
 export const greet = step({ name: 'greet', fn: async (name) => 'Hello, ' + name });
 export const slow = step({ name: 'slow', fn: async () => { await sleep(1_500); return stepContext().attempt; } });
+export const blocks = step({ name: 'blocks', options: { retry: { initialInterval: 1 } }, fn: async (firstMs) => {
+  const { attempt, heartbeat, lastHeartbeat } = stepContext();
+  if (attempt > 1) return { attempt, lastHeartbeat };
+  heartbeat('under way');
+  for (const until = Date.now() + firstMs; Date.now() < until; );
+  return { attempt };
+} });
 export const waitsForAbort = step({ name: 'waitsForAbort', options: { cancellationType: 'WAIT_CANCELLATION_COMPLETED' }, fn: async () => {
   const { signal } = stepContext();
   await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -330,6 +340,44 @@ describeTemporal('a Temporal worker', () => {
     await workers!.stop(10_000);
     await begin().ready;
     expect(await handle.result()).toBe(1);
+  });
+
+  describe('a step that blocks its process', () => {
+    const livenessMs = 4_000;
+
+    test('for longer than the worker may be silent is not taken for lost', async () => {
+      await begin({ livenessMs }).ready;
+      expect(await run('blocks', 2 * livenessMs)).toEqual({ attempt: 1 });
+    });
+
+    test.runIf(canMakeCertificates)(
+      'is not taken for lost where the cluster asks for a certificate',
+      async () => {
+        const { ca, cert, key } = makeCertificates(root);
+        const front = await TlsFront.start(server.port, { ca, cert, key });
+        try {
+          const tls = {
+            serverRootCa: readFileSync(ca),
+            clientCert: readFileSync(cert),
+            clientKey: readFileSync(key),
+            serverName: 'perdure.test',
+          };
+          const { namespace } = server;
+          await begin({ livenessMs, temporal: { address: front.address, namespace, tls } }).ready;
+          expect(await run('blocks', 2 * livenessMs)).toEqual({ attempt: 1 });
+        } finally {
+          await front.stop();
+        }
+      },
+    );
+
+    test('and is killed is tried again, with what it has said', async () => {
+      await begin({ livenessMs }).ready;
+      const handle = await start('blocks', 60_000);
+      await pause(1.5 * livenessMs);
+      process.kill(workers!.pids()[0]!, 'SIGKILL');
+      expect(await handle.result()).toEqual({ attempt: 2, lastHeartbeat: 'under way' });
+    });
   });
 
   describe('a cluster that is away', () => {

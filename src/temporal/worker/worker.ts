@@ -17,6 +17,7 @@ import { ABORT_MS, within } from '../../worker/grace.js';
 import type { LoadedWorkflows } from '../../worker/loader.js';
 import type { ProcessWorker, WorkerContext } from '../../worker/process.js';
 import { createSandbox } from '../../worker/sandbox/host.js';
+import type { StepRunnerOptions } from '../../worker/step-runner.js';
 import type { CommonWorkerOptions } from '../../worker/supervisor.js';
 import { Watchdog } from '../../worker/watchdog.js';
 import { refuseBroken } from '../../worker/worker.js';
@@ -25,6 +26,7 @@ import { SINK } from '../sandbox/deployment.js';
 import { bundleSandbox } from './bundle.js';
 import { installRuntime } from './core-log.js';
 import { register } from './registration.js';
+import { SignsOfLife } from './signs-of-life.js';
 import { Steps } from './steps.js';
 
 export interface TemporalWorkerOptions extends CommonWorkerOptions {
@@ -66,12 +68,15 @@ export class TemporalWorker implements ProcessWorker {
     const { bundles: workflows, library, sourceLines: stacks, directory } = loaded;
     refuseBroken(createSandbox({ workflows, library, stacks, cacheSize: 0, log }), directory);
     const watchdog = new Watchdog(options.watchdog, () => this.#steps.stopOverdue());
-    this.#steps = new Steps({
-      find: (workflowType, stepName) => loaded.steps.find(workflowType, stepName),
-      log,
-      payloadBytes: options.payloadBytes,
-      watch: watchdog,
+    const signs = new SignsOfLife({
+      settings: options.temporal,
+      identity: this.#identity,
+      counters: watchdog.counters,
     });
+    const find: StepRunnerOptions['find'] = (workflowType, stepName) =>
+      loaded.steps.find(workflowType, stepName);
+    const { payloadBytes } = options;
+    this.#steps = new Steps({ find, log, payloadBytes, watch: watchdog }, signs);
     installRuntime(log);
     const start = this.#start();
     this.started = Promise.race([start, this.#away]);
