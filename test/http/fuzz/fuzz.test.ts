@@ -1,18 +1,26 @@
-/** A short run of the fuzzer; `npm run fuzz` is the long one. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type HttpSystem, startSystem } from '../system.js';
+/** A short run of the fuzzer on each engine; `npm run fuzz` is the long one. */
+import { describe, expect, it } from 'vitest';
+import { describeTemporal } from '../../temporal/required.js';
+import { type StartHttp, startSystem } from '../system.js';
+import { startTemporalSystem } from '../temporal-system.js';
 import { fuzz } from './fuzz.js';
 
-let system: HttpSystem;
-beforeAll(async () => {
-  system = await startSystem();
-});
-afterAll(() => system.stop());
+const REQUESTS = 2_000;
 
-it('no made-up request brings the server down, hangs, or gets an answer that is not documented', async () => {
-  const report = await fuzz({ url: system.server.url, requests: 2_000, seed: 20_260_101 });
-  expect(report.requests).toBeGreaterThanOrEqual(2_000);
-  // Requests must get past the door, or they show nothing.
-  expect(report.byStatus[200]).toBeGreaterThan(300);
-  expect(report.refused.length).toBeLessThan(12);
-}, 120_000);
+function fuzzes(start: StartHttp): void {
+  it('no made-up request brings the server down, hangs, or gets an answer that is not documented', async () => {
+    const system = await start();
+    try {
+      const report = await fuzz({ url: system.server.url, requests: REQUESTS, seed: 20_260_101 });
+      expect(report.requests).toBeGreaterThanOrEqual(REQUESTS);
+      // Requests must get past the door, or they show nothing.
+      expect(report.byStatus[200]).toBeGreaterThan(300);
+      expect(report.refused.length).toBeLessThan(12);
+    } finally {
+      await system.stop();
+    }
+  }, 180_000);
+}
+
+describe('the embedded engine', () => fuzzes(startSystem));
+describeTemporal('the Temporal engine', () => fuzzes(startTemporalSystem));

@@ -1,10 +1,18 @@
-/** `npm run fuzz [requests] [seed]`: the long run of the fuzzer, with a new seed unless one is given. */
+/** `npm run fuzz -- [requests] [seed] [--engine temporal]`: the long run of the fuzzer, with a new seed unless one is given. */
+import { parseArgs } from 'node:util';
 import { startSystem } from '../system.js';
 import { fuzz } from './fuzz.js';
 
-const [requests = '50000', seed = String(Date.now() % 1_000_000_000)] = process.argv.slice(2);
-console.log(`sending ${requests} requests, seed ${seed}`);
-const system = await startSystem();
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { engine: { type: 'string', default: 'embedded' } },
+});
+const [requests = '50000', seed = String(Date.now() % 1_000_000_000)] = positionals;
+console.log(`sending ${requests} requests, seed ${seed}, ${values.engine} engine`);
+// Temporal's packages are loaded only for those who ask for it.
+const start =
+  values.engine === 'temporal' ? (await import('../temporal-system.js')).startTemporalSystem : startSystem;
+const system = await start();
 const begun = performance.now();
 try {
   const report = await fuzz({ url: system.server.url, requests: Number(requests), seed: Number(seed) });
