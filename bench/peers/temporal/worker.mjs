@@ -1,0 +1,14 @@
+// A worker of Temporal's own SDK, with the settings it comes with but for the shared context, which it recommends.
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+
+const [address, taskQueue] = process.argv.slice(2);
+const echo = async (input) => input;
+const worker = await Worker.create({
+  connection: await NativeConnection.connect({ address }),
+  taskQueue,
+  workflowsPath: fileURLToPath(new URL('workflows.mjs', import.meta.url)),
+  activities: { first: echo, second: echo, third: echo },
+  reuseV8Context: true,
+});
+await worker.run();
