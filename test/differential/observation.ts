@@ -110,9 +110,11 @@ function firstTurn(
   const commands: ObservedEvent[] = [];
   if (phase.length === 0) return { incoming, commands };
   const from = phase[0]!.id - 1;
-  const completed = run.events.findIndex(
-    (event, at) => at >= from && event.type === 'WORKFLOW_TASK_COMPLETED',
-  );
+  const isTurn = (event: HistoryEvent) => event.type === 'WORKFLOW_TASK_COMPLETED';
+  // A phase that begins with what a turn has asked for was brought about by an update, which is no event by itself.
+  const completed = COMMAND_EVENTS.has(phase[0]!.type)
+    ? run.events.findLastIndex((event, at) => at < from && isTurn(event))
+    : run.events.findIndex((event, at) => at >= from && isTurn(event));
   if (completed < 0) return { incoming, commands };
   for (const event of run.events.slice(from, completed)) {
     if (observed.has(event)) incoming.push(observed.get(event)!);

@@ -250,10 +250,17 @@ export class Interpreter {
       if (led) await this.#waiters.untilGo(site!);
       return this.#block(decider);
     };
-    const branches = [first(), ...others.map((other) => this.#block(other))];
-    if (how === 'race') return this.#ended(Promise.race(branches));
-    await Promise.all(branches);
-    return 'all';
+    const deciding = first();
+    const branches = [deciding, ...others.map((other) => this.#block(other))];
+    try {
+      if (how === 'race') return await this.#ended(Promise.race(branches));
+      await Promise.all(branches);
+      return 'all';
+    } catch (error) {
+      // When all are cancelled, the others end at once; what comes next must not run beside the decider's cleaning up.
+      await deciding.catch(() => {});
+      throw error;
+    }
   }
 
   async #scope({ site, shielded, cancel, body }: Of<'scope'>): Promise<unknown> {
