@@ -1,4 +1,4 @@
-// A worker of Temporal's own SDK, with the settings it comes with but for the shared context, which it recommends.
+// A worker of Temporal's own SDK, with the settings it comes with.
 import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 
@@ -9,6 +9,5 @@ const worker = await Worker.create({
   taskQueue,
   workflowsPath: fileURLToPath(new URL('workflows.mjs', import.meta.url)),
   activities: { first: echo, second: echo, third: echo },
-  reuseV8Context: true,
 });
 await worker.run();

@@ -8,10 +8,14 @@ const { values, positionals } = parseArgs({
   options: { engine: { type: 'string', default: 'embedded' } },
 });
 const [requests = '50000', seed = String(Date.now() % 1_000_000_000)] = positionals;
-console.log(`sending ${requests} requests, seed ${seed}, ${values.engine} engine`);
+const { engine } = values;
+if (engine !== 'embedded' && engine !== 'temporal') {
+  throw new Error(`--engine is embedded or temporal, not ${engine}`);
+}
+console.log(`sending ${requests} requests, seed ${seed}, ${engine} engine`);
 // Temporal's packages are loaded only for those who ask for it.
 const start =
-  values.engine === 'temporal' ? (await import('../temporal-system.js')).startTemporalSystem : startSystem;
+  engine === 'temporal' ? (await import('../temporal-system.js')).startTemporalSystem : startSystem;
 const system = await start();
 const begun = performance.now();
 try {

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { call, engine, post, serve, server, until } from '../served.fixture.js';
+
+afterEach(() => server.close());
+
+describe('run, status and result', () => {
+  beforeEach(() => serve());
+
+  it('answers the result', async () => {
+    const response = await post('/workflow/run', { workflowName: 'echo', input: { a: 1 } });
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(await response.json()).toEqual({
+      v: '2',
+      workflowId: expect.stringMatching(/^echo-/),
+      runId: expect.any(String),
+      status: 'completed',
+      input: { a: 1 },
+      output: { a: 1 },
+      trace: null,
+      error: null,
+    });
+  });
+
+  it('stops waiting when the time is up, and the run goes on', async () => {
+    const response = await post('/workflow/run', {
+      workflowName: 'wait',
+      input: 1,
+      workflowId: 'w',
+      timeout: 1,
+    });
+    expect(response.status).toBe(408);
+    const body = (await response.json()) as { runId: string };
+    expect(body).toMatchObject({ error: 'WorkflowExecutionTimedOutError', workflowId: 'w' });
+    const status = await call(`/workflow/w/runs/${body.runId.toUpperCase()}/status`);
+    expect(await status.json()).toEqual({
+      workflowId: 'w',
+      runId: body.runId,
+      workflowType: 'wait',
+      catalog: 'default',
+      status: 'running',
+      startedAt: expect.any(Number),
+      completedAt: null,
+      historyLength: 3,
+    });
+  });
+
+  it.each(['at once', 'later'])('frees the wait when the caller hangs up %s', async (when) => {
+    await post('/workflow/start', { workflowName: 'wait', input: 1, workflowId: 'w' });
+    const caller = new AbortController();
+    const waiting = call('/workflow/w/result?wait=60000', { signal: caller.signal }).catch(() => 'gone');
+    await until(() => (when === 'later' ? engine.abortableFor('w') : engine.waitingFor('w')) === 1);
+    caller.abort();
+    expect(await waiting).toBe('gone');
+    await until(() => engine.waitingFor('w') === 0);
+  });
+
+  it('answers 424 while the run is open, and the result once it has ended', async () => {
+    await post('/workflow/start', { workflowName: 'wait', input: 1, workflowId: 'w' });
+    const open = await call('/workflow/w/result');
+    expect(open.status).toBe(424);
+    expect(await open.json()).toMatchObject({ error: 'WorkflowNotCompletedError', workflowId: 'w' });
+    const waiting = call('/workflow/w/result?wait=60000');
+    await until(() => engine.waitingFor('w') === 1);
+    engine.end('w', { status: 'completed', output: '0' });
+    expect(await (await waiting).json()).toMatchObject({ status: 'completed', output: 0 });
+    expect((await call('/workflow/w/result?wait=0')).status).toBe(200);
+  });
+
+  it.each(['-1', '60001', '1.5', 'x', '', '1&wait=2'])('refuses wait=%s', async (wait) => {
+    await post('/workflow/start', { workflowName: 'echo', input: 1, workflowId: 'w' });
+    expect((await call(`/workflow/w/result?wait=${wait}`)).status).toBe(400);
+  });
+
+  it('does not know other ids and other runs', async () => {
+    await post('/workflow/start', { workflowName: 'echo', input: 1, workflowId: 'w' });
+    for (const path of ['/workflow/x', '/workflow/w/runs/0198c0de-0000-7000-8000-000000000000']) {
+      for (const what of ['status', 'result']) {
+        const response = await call(`${path}/${what}`);
+        expect(response.status).toBe(404);
+        expect(await response.json()).toMatchObject({ error: 'WorkflowNotFoundError' });
+      }
+    }
+  });
+
+  it('limits the calls that wait', async () => {
+    await server.close();
+    await serve({ limits: { waitingCalls: 1 } });
+    const waiting = post('/workflow/run', { workflowName: 'wait', input: 1, workflowId: 'w' });
+    await until(() => engine.starts.length === 1 && engine.waitingFor('w') === 1);
+    const refused = await post('/workflow/run', { workflowName: 'echo', input: 1 });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBeTruthy();
+    expect((await call('/workflow/w/result?wait=1')).status).toBe(429);
+    expect((await call('/workflow/w/result')).status).toBe(424);
+    expect(engine.starts).toHaveLength(1);
+    engine.end('w', { status: 'completed' });
+    expect((await waiting).status).toBe(200);
+  });
+
+  it.each(['at once', 'later'])('answers who waits when it closes %s, and takes no more', async (when) => {
+    await post('/workflow/start', { workflowName: 'wait', input: 1, workflowId: 'v' });
+    const run = post('/workflow/run', { workflowName: 'wait', input: 1, workflowId: 'w' });
+    const result = call('/workflow/v/result?wait=60000');
+    const waits = (id: string) => (when === 'later' ? engine.abortableFor(id) : engine.waitingFor(id)) === 1;
+    await until(() => engine.starts.length === 2 && waits('w') && waits('v'));
+    await server.close();
+    expect((await run).status).toBe(503);
+    expect(await (await run).json()).toMatchObject({ error: 'EngineUnavailableError', workflowId: 'w' });
+    expect((await result).status).toBe(424);
+    await expect(call('/health')).rejects.toThrow();
+  });
+});
