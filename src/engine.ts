@@ -5,14 +5,25 @@
  * Temporal feeds its own workers, so its adapter implements only `Engine`. Methods are intents, each one atomic
  * transition: it happened as a whole and is on disk when the promise resolves, or it did not happen. All of them
  * throw `PerdureError` for what the caller can act on, by the names given, and `EngineUnavailableError` when the
- * engine cannot be reached or is shutting down.
+ * engine cannot be reached or is shutting down. An engine with a disk of its own also throws `DataCorruptionError` for a
+ * run of which what is stored is damaged, and `StorageFullError` for starts, messages and resets while there is no space.
  */
+
+import type { Readable } from 'node:stream';
+import type { Abort } from './core/abort.js';
 import type { Catalog } from './core/catalog.js';
-import type { HistoryEvent } from './core/event.js';
-import type { Failure } from './core/failure.js';
-import type { Payload } from './core/json.js';
-import type { ClosedStatus, ResultFormat, RunStatus } from './core/run.js';
+import type { Budget, BudgetState } from './core/cost/budget.js';
+import type { Cost } from './core/cost/cost.js';
+import type { CostScope, RunCosts } from './core/cost/sums.js';
+import type { HistoryEvent } from './core/history/event.js';
+import type { Failure } from './core/history/failure.js';
+import type { Paused, PausedBy } from './core/run/pause.js';
+import type { ClosedStatus, ResultFormat, RunStatus } from './core/run/run.js';
+import type { CodeVersion } from './core/run/version.js';
+import type { Why } from './core/run/why.js';
 import type { FromWorker, ToWorker } from './core/task.js';
+import type { TraceContext } from './core/trace-context.js';
+import type { Payload } from './core/values/json.js';
 
 export interface StartRequest {
   workflowType: string;
@@ -23,6 +34,10 @@ export interface StartRequest {
   /** The caller goes on to wait for the outcome: the start is on disk before anything of the run is seen, not before this resolves. */
   isAwaited?: boolean;
   idempotency?: { key: string /** Of the body the key stands for. */; fingerprint: string };
+  /** Of the caller; kept with the run. */
+  traceContext?: TraceContext;
+  /** What the chain that begins here and its descendants may spend. */
+  budget?: Budget;
 }
 
 export interface RunRef {
@@ -42,6 +57,10 @@ export interface RunSummary extends RunRef {
   status: RunStatus;
   startedAt: number;
   completedAt: number | null;
+  /** Why the run does not go on although it could: no connected code can make its next turn, most often since it no longer fits its history. */
+  heldBack?: { reason: string; since: number };
+  /** While nothing new of it is started. */
+  paused?: Paused;
 }
 
 export interface RunDescription extends RunSummary {
@@ -50,8 +69,29 @@ export interface RunDescription extends RunSummary {
   input: Payload | undefined;
   /** The first run of the chain that this run belongs to, over continue-as-new, retry and reset. */
   firstRunId: string;
-  /** Why the run does not go on although it could: its last turn failed, most often since its code no longer fits its history. */
-  heldBack?: { reason: string; since: number };
+  /** Of the code that made its last turn; absent before the first. */
+  version?: CodeVersion;
+}
+
+/** A worker as the engine knows it; null where it does not. */
+export interface WorkerDescription {
+  id: string;
+  catalog: string;
+  host: string | null;
+  pid: number | null;
+  connectedAt: number | null;
+  lastSeenAt: number;
+  workflows: string[] | null;
+  turns: SlotsInUse | null;
+  steps: SlotsInUse | null;
+  version: CodeVersion | null;
+  /** Whether it takes tasks, stands by for when another one is lost, takes no more, or says nothing. */
+  state: 'working' | 'standingBy' | 'draining' | 'blocked' | null;
+}
+
+export interface SlotsInUse {
+  running: number;
+  slots: number;
 }
 
 /** Where the trace of a run has been saved. */
@@ -83,14 +123,16 @@ export interface OutcomeOptions {
   waitMs?: number;
   /** Go on with the run that a closed one continues as or is retried as; the default unless a run is pinned. */
   followChain?: boolean;
-  abort?: AbortSignal;
+  abort?: Abort;
 }
 
 export interface HistoryOptions {
   afterEventId: number;
   limit: number;
+  /** About how much is read at a time; an engine may then give fewer events than there are, and says so. */
+  maxBytes?: number;
   waitMs?: number;
-  abort?: AbortSignal;
+  abort?: Abort;
 }
 
 export interface HistoryPage {
@@ -98,6 +140,8 @@ export interface HistoryPage {
   events: HistoryEvent[];
   /** Whether the run is closed and `events` reaches its last event. */
   ended: boolean;
+  /** There are more events, within the limit, than would have been read at a time. */
+  isCut?: boolean;
   /** Steps that `events` refer to, by their scheduled events, where an engine knows them without another look. */
   steps?: ReadonlyMap<number, { activityType: string; stepName: string }>;
 }
@@ -110,12 +154,53 @@ export interface RunFilter {
   workflowIdPrefix?: string;
   startedAfter?: number;
   startedBefore?: number;
+  /** Only those that are held back. */
+  heldBack?: true;
+  /** Only those that are paused. */
+  paused?: true;
 }
 
 export interface RunPage {
   runs: RunSummary[];
   /** Opaque; null at the end. */
   nextCursor: string | null;
+}
+
+/** A copy that was made, for whoever asked for it to read once or to discard. */
+export interface Backup {
+  bytes: number;
+  read(): Readable;
+  discard(): Promise<void>;
+}
+
+export interface SignalOptions {
+  /** A signal that a run has received under the same one is not recorded again. */
+  requestId?: string;
+  traceContext?: TraceContext;
+  /** Only this run can do anything with it, or one that a reset has made of it; the next of a chain is another. */
+  madeFor?: string;
+}
+
+/** A run that was asked to stop, and what it was at that moment. */
+export interface StoppedRun extends RunRef {
+  status: RunStatus;
+}
+
+export interface PauseRequest {
+  reason?: string;
+  by: PausedBy;
+}
+
+/** Where a new run takes its history from: all up to the completion of a step, or nothing of it. */
+export type ResetPoint = { reason?: string } & (
+  | { stepName: string; occurrence?: number; toStart?: undefined }
+  | { toStart: true; stepName?: undefined; occurrence?: undefined }
+);
+
+/** What has been spent, and what may be. */
+export interface CostReport extends RunRef {
+  /** Of the tree that the run belongs to; null where it has none. */
+  budget: BudgetState | null;
 }
 
 export interface Engine {
@@ -130,8 +215,11 @@ export interface Engine {
    */
   start(request: StartRequest): Promise<RunRef>;
 
-  /** @throws WorkflowNotFoundError */
-  describe(selector: RunSelector): Promise<RunDescription>;
+  /**
+   * Without `withInput` an engine may leave out the input, where that would have to be fetched for nothing.
+   * @throws WorkflowNotFoundError
+   */
+  describe(selector: RunSelector, options?: { withInput?: boolean }): Promise<RunDescription>;
 
   /**
    * The outcome of the run; without a pinned run, of the last run of its chain (over continue-as-new and retry).
@@ -149,11 +237,18 @@ export interface Engine {
 
   /**
    * On disk when this resolves, and delivered exactly once, in order.
-   * @throws WorkflowNotFoundError, WorkflowAlreadyClosedError
+   * @throws WorkflowNotFoundError
+   * @throws WorkflowAlreadyClosedError the latest run has closed, or the one that the signal was made for
    * @throws HandlerNotFoundError the definition declares its signals and not this one
    * @throws TooManyRequestsError the run has received all the signals it may
    */
-  signal(selector: RunSelector, name: string, input: Payload[]): Promise<RunRef>;
+  signal(selector: RunSelector, name: string, input: Payload[], options?: SignalOptions): Promise<RunRef>;
+
+  /**
+   * What tokens of callbacks are signed with: the same for all servers and workers of an engine, and kept over restarts.
+   * Undefined as long as nobody could have made one.
+   */
+  callbackKey(): Promise<string | undefined>;
 
   /**
    * Sees every message accepted before it; changes nothing. Open and closed runs.
@@ -168,23 +263,58 @@ export interface Engine {
    * @throws UpdateFailedError the handler threw, or the run closed before it returned
    * @throws TooManyRequestsError too many updates under way or in all
    */
-  update(selector: RunSelector, name: string, input: Payload[]): Promise<Payload | undefined>;
+  update(
+    selector: RunSelector,
+    name: string,
+    input: Payload[],
+    traceContext?: TraceContext,
+  ): Promise<Payload | undefined>;
 
-  /** Asks the run to stop; its cleanup runs. A repeat while it is closing changes nothing. @throws WorkflowNotFoundError, WorkflowAlreadyClosedError */
-  cancel(selector: RunSelector): Promise<RunRef>;
+  /** Asks the run to stop; its cleanup runs. A repeat changes nothing, nor does it if the run is closed. @throws WorkflowNotFoundError */
+  cancel(selector: RunSelector): Promise<StoppedRun>;
+
+  /**
+   * From now on nothing new of the run is started: attempts of steps that are under way end and are recorded, timers and
+   * messages are taken and wait, its code does not go on. A repeat changes nothing. A request to stop ends the pause.
+   * @throws WorkflowNotFoundError
+   * @throws WorkflowAlreadyClosedError it is closed, or was asked to stop and is closing
+   */
+  pause(selector: RunSelector, request: PauseRequest): Promise<RunRef>;
+
+  /**
+   * What has come meanwhile is delivered in the order of the history, and the run goes on. Changes nothing if it is not
+   * paused or, with `onlyBy`, is paused by somebody else.
+   * @throws WorkflowNotFoundError, WorkflowAlreadyClosedError
+   */
+  resume(selector: RunSelector, options?: { onlyBy?: PausedBy }): Promise<RunRef>;
+
+  /** Why the run is where it is; there is always a reason. @throws WorkflowNotFoundError */
+  why(selector: RunSelector): Promise<Why>;
 
   /** Closes the run at once, in one commit with everything it had pending. @throws WorkflowNotFoundError, WorkflowAlreadyClosedError */
   terminate(selector: RunSelector, reason: string): Promise<RunRef>;
 
   /**
-   * Starts a new run that has the history up to the completion of the step, and terminates the run if it is open.
+   * Starts a new run that has the history up to the point, and terminates the run if it is open.
    * The old history stays as it is. Signals after that point are delivered to the new run again.
    * @throws WorkflowNotFoundError, StepNotFoundError, StepNotCompletedError
    */
-  reset(
-    selector: RunSelector,
-    point: { stepName: string; occurrence?: number; reason?: string },
-  ): Promise<RunRef>;
+  reset(selector: RunSelector, point: ResetPoint): Promise<RunRef>;
+
+  /**
+   * Hands over what the run has spent so far, or all runs that belong to it, as far as they are retained: one run after
+   * the other, each once, since nobody could hold those of a large tree. What was taken over by a reset counts for the
+   * run alone.
+   * @throws WorkflowNotFoundError
+   */
+  cost(selector: RunSelector, scope: CostScope, take: (run: RunCosts) => void): Promise<CostReport>;
+
+  /**
+   * Changes what the run's tree may spend. Where it now suffices, all runs of the tree that wait for it go on.
+   * @throws WorkflowNotFoundError, WorkflowAlreadyClosedError
+   * @throws ValidationError the run has no budget
+   */
+  setBudget(selector: RunSelector, amount: string): Promise<RunRef & { budget: BudgetState }>;
 
   /** Newest first. @throws ValidationError for a cursor that is not one of this engine's */
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
@@ -192,8 +322,21 @@ export interface Engine {
   /** Remembers where the trace of a closed run was saved; a repeat adds to what is known. @throws WorkflowNotFoundError */
   recordTrace(run: RunRef, trace: TraceInfo): Promise<void>;
 
-  /** Undefined when nobody ever registered it. */
+  /**
+   * A consistent copy of everything, as of some moment during the call.
+   * @throws NotSupportedByEngineError, StorageFullError
+   * @throws TooManyRequestsError another one is being made
+   */
+  backup(): Promise<Backup>;
+
+  /**
+   * The union of what its connected workers have, where the newest code wins; what the last ones had while none is
+   * connected. Undefined when nobody ever registered it.
+   */
   catalog(name: string): Promise<Catalog | undefined>;
+
+  /** Those that are connected, by catalog. */
+  workers(): Promise<WorkerDescription[]>;
 
   close(): Promise<void>;
 }
@@ -216,16 +359,64 @@ export interface RunWatch {
 export interface EngineObserver {
   runStarted?(workflowType: string): void;
   runClosed?(workflowType: string, status: ClosedStatus): void;
-  /** From handing the turn out to its answer. */
-  turnEnded?(workflowType: string, durationMs: number, run: RunRef): void;
-  /** From the start of the attempt to its answer. */
-  attemptEnded?(
-    stepType: string,
-    outcome: 'completed' | 'failed' | 'cancelled' | 'timedOut' | 'lost',
-    durationMs: number,
-    run: RunRef,
-  ): void;
+  turnEnded?(turn: TurnEnded): void;
+  attemptEnded?(attempt: AttemptEnded): void;
+  /** What steps of runs of this type have spent. Told after the commit that holds it. */
+  spent?(workflowType: string, costs: readonly Cost[]): void;
+  /** Told after the commit that holds it. */
+  attemptFailed?(attempt: FailedAttempt): void;
+  /** Told after the commit that holds it. Runs that somebody has ended did not fail. */
+  runFailed?(run: FailedRun): void;
   committed?(runs: number, durationMs: number): void;
+}
+
+/** A run, and the trace of the call that began it, if that had one. */
+export interface TracedRun extends RunRef {
+  traceContext?: TraceContext;
+}
+
+export interface TurnEnded {
+  workflowType: string;
+  /** From handing the turn out to its answer. */
+  durationMs: number;
+  run: TracedRun;
+  /** Of the callers whose messages the turn has taken. */
+  causes: readonly TraceContext[];
+}
+
+export type AttemptOutcome = 'completed' | 'failed' | 'cancelled' | 'timedOut' | 'lost';
+
+export interface AttemptEnded {
+  workflowType: string;
+  stepName: string;
+  attempt: number;
+  outcome: AttemptOutcome;
+  /** The name of what it failed with. */
+  errorType?: string;
+  /** From the start of the attempt to its answer. */
+  durationMs: number;
+  run: TracedRun;
+  /** Its worker has told of it to OpenTelemetry. */
+  hasSpan: boolean;
+}
+
+export interface FailedAttempt extends RunRef {
+  workflowType: string;
+  stepName: string;
+  attempt: number;
+  /** 0 means no limit. */
+  maximumAttempts: number;
+  /** Null when it was the last one. */
+  nextAttemptAt: number | null;
+  failure: Failure;
+}
+
+export interface FailedRun extends RunRef {
+  workflowType: string;
+  status: 'failed' | 'timed_out';
+  failure: Failure;
+  /** The run that follows under the workflow's retry policy. */
+  newRunId?: string;
 }
 
 /** How much is under way at this moment. */
@@ -236,16 +427,25 @@ export interface EngineLoad {
   turnsUnderWay: number;
   stepsUnderWay: number;
   runsInMemory: number;
+  /** Runs that are set apart because what is stored of them is damaged, as far as that has been noticed. */
+  runsDamaged: number;
+  /** Open runs whose next turn no connected code can make. */
+  runsHeldBack: number;
 }
 
 /** One connected worker, as the engine sees it. */
 export interface WorkerSession {
   receive(message: FromWorker): void;
+  /** The connection shows that the worker's process is there, although the worker itself has said nothing. */
+  seen?(): void;
   /** The connection is gone; what was under way there is given to others. */
   disconnected(): void;
 }
 
 export interface TaskSource {
-  /** `send` may be called at any time, many times in a row; the link packs what comes together into one frame. */
-  connect(send: (message: ToWorker) => void): WorkerSession;
+  /**
+   * `send` may be called at any time, many times in a row; the link packs what comes together into one frame. `drop` ends
+   * the connection of a worker that is given up, so that it has to begin anew.
+   */
+  connect(send: (message: ToWorker) => void, drop?: (reason: string) => void): WorkerSession;
 }

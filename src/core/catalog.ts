@@ -1,6 +1,8 @@
 /** What a worker registers and the API lists: the workflows of one catalog with their schemas. */
-import type { Duration } from './duration.js';
-import type { RetryPolicy } from './retry.js';
+
+import type { RetryPolicy } from './run/retry.js';
+import type { CodeVersion } from './run/version.js';
+import type { Duration } from './values/duration.js';
 
 /** A JSON Schema 2020-12 document. */
 export type JsonSchema = Record<string, unknown>;
@@ -40,11 +42,38 @@ export interface WorkflowSettings {
   disableTrace?: boolean;
 }
 
+/**
+ * What of callers' values is wrong for certain, so that it can be refused before a worker has seen it: what does not fit
+ * the schema. Without one, the schema that the entry shows is exact.
+ */
+export interface Accepted {
+  schema?: JsonSchema;
+  /** A message without a payload is taken as well. */
+  orNothing?: true;
+}
+
+/** By what it is for; the schemas of those that are missing are left to the worker. */
+export interface AcceptedInputs {
+  input?: Accepted;
+  signals?: Record<string, Accepted>;
+  queries?: Record<string, Accepted>;
+  updates?: Record<string, Accepted>;
+}
+
 export interface RegisteredWorkflow {
   entry: CatalogEntry;
   settings: WorkflowSettings;
+  /** Missing where the schemas only describe what is expected, as those of other makers' workers do. */
+  accepts?: AcceptedInputs;
   /** Whether the definition declares its signals, so that an undeclared name can be refused. */
   declaresSignals: boolean;
+  /**
+   * All steps that the worker can run for it: those of the entry, those that shared code brings along, and the built-in
+   * ones. Without it the worker is taken to have whatever the workflow asks for.
+   */
+  stepNames?: string[];
+  /** Of the code that it was registered with; set by the engine. */
+  version?: CodeVersion;
 }
 
 export interface Catalog {

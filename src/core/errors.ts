@@ -28,9 +28,12 @@ export const ERROR_STATUS = {
   UnsupportedWorkflowError: 424,
   WorkflowNotCompletedError: 424,
   TooManyRequestsError: 429,
+  DataCorruptionError: 500,
   InternalError: 500,
+  NotSupportedByEngineError: 501,
   EngineUnavailableError: 503,
   CatalogNotAvailableError: 503,
+  StorageFullError: 507,
 } as const;
 
 export type ErrorName = keyof typeof ERROR_STATUS;

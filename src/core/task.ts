@@ -12,18 +12,25 @@
  *    may come with the number of the turn that follows, and a worker that has the run cached may begin that turn as
  *    soon as the result is on its way, and say so with it. The engine takes the turn for given at that moment, or, when
  *    something else came first, ignores its answer and has the worker forget the run.
+ * 5. A worker whose user code keeps it from speaking has a witness: a thread of its process that speaks for it over a
+ *    connection of its own. It says what blocks the worker, or what it is about to be ended for, so that what ran beside
+ *    that is held against nobody. A worker that ends without such a word leaves only suspects.
  */
 import type { RegisteredWorkflow } from './catalog.js';
-import type { Command } from './command.js';
-import type { HistoryEvent } from './event.js';
-import type { Failure } from './failure.js';
-import type { Payload } from './json.js';
-import type { ResultFormat } from './run.js';
+import type { Cost } from './cost/cost.js';
+import type { Command } from './history/command.js';
+import type { HistoryEvent } from './history/event.js';
+import type { Failure } from './history/failure.js';
+import type { ResultFormat } from './run/run.js';
+import type { TraceContext } from './trace-context.js';
+import type { Payload } from './values/json.js';
 
 export interface UpdateRequest {
   updateId: string;
   name: string;
   input: Payload[];
+  /** Of its caller. */
+  traceContext?: TraceContext;
 }
 
 export interface QueryRequest {
@@ -76,6 +83,10 @@ export interface StepTask {
   lastHeartbeat?: Payload;
   /** Stable over the attempts of one step, different for every other step. */
   idempotencyKey: string;
+  /** The step has one attempt and no more, so losing this one fails it. */
+  isOnlyAttempt?: boolean;
+  /** Of the call that began the run. */
+  traceContext?: TraceContext;
   /** The turn that follows if the step completes and nothing else happens to the run; see 4. */
   next?: NextTurn;
 }
@@ -97,10 +108,14 @@ export interface StepAttempt {
 export type StepStopReason = 'cancelled' | 'timedOut' | 'runClosed';
 
 export type ToWorker =
+  /** Before any task: what addresses of callbacks are made of. Without a public address it is the one that the worker dials. */
+  | { kind: 'welcome'; callbackKey: string; publicUrl?: string }
   | TurnTask
   | StepTask
   /** The step's AbortSignal fires; its answer, if any, is awaited only when the reason is `cancelled`. */
   | ({ kind: 'stopStep'; reason: StepStopReason } & StepAttempt)
+  /** To a witness: other steps wait for the worker that it speaks for, so what blocks that must not go on. */
+  | { kind: 'othersWait' }
   /** Are you there? Answered with `pong` as soon as user code lets the worker. */
   | { kind: 'ping' }
   /** The run is closed, or its last turn was not accepted: its cached state is of no use any more. */
@@ -109,6 +124,36 @@ export type ToWorker =
 export interface WorkerSlots {
   turns: number;
   steps: number;
+}
+
+/** Workers that are kept running together. The engine decides which of them stand by. */
+export interface WorkerPool {
+  id: string;
+  /** How many of them are meant to work at a time; the others stand by, and take what has to be tried alone. */
+  size: number;
+  /** How many stand by when all is well: when none does, one will soon. */
+  spares: number;
+}
+
+/** What had the main thread of a worker: a turn, by its number, or an attempt of a step. */
+export type Culprit = { turnId: number } | StepAttempt;
+
+/** What is known of the end of a worker. */
+export interface LastWords {
+  /** Who is to blame. Undefined when it is one of the started steps, and nobody knows which. */
+  culprit?: Culprit;
+  /** Steps whose code has begun to run; the others may be given to another worker as if nothing had happened. */
+  started: StepAttempt[];
+  /** For people: why the worker ends. */
+  reason: string;
+}
+
+/** Its code does something else than the history says, or cannot make the turn at all. */
+export type TurnFailureCause = 'NON_DETERMINISTIC_ERROR' | 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
+
+/** What an attempt has said that it spent and that was not sent before; absent for nothing. */
+interface WithCosts {
+  costs?: Cost[];
 }
 
 export type FromWorker =
@@ -121,6 +166,16 @@ export type FromWorker =
       identity: string;
       /** The same for the same code: another one is a deployment, which gives held back runs another try. */
       codeId: string;
+      /** What the operator calls that code. */
+      versionName?: string;
+      /** Where the worker runs. */
+      host?: string;
+      pid?: number;
+      /** By which its witness speaks of this worker, and the workers that it belongs to. */
+      workerId?: string;
+      pool?: WorkerPool;
+      /** It tells OpenTelemetry of the attempts that it makes. */
+      makesSpans?: boolean;
     }
   | {
       kind: 'turnCompleted';
@@ -135,17 +190,24 @@ export type FromWorker =
       kind: 'turnFailed';
       turnId: number;
       runId: string;
-      cause: 'NON_DETERMINISTIC_ERROR' | 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
+      cause: TurnFailureCause;
       failure: Failure;
     }
   /** With `begunAt` the turn that follows was begun, and this is what the clock of the workflow shows in it. */
-  | ({ kind: 'stepCompleted'; result?: Payload; begunAt?: number } & StepAttempt)
-  | ({ kind: 'stepFailed'; failure: Failure } & StepAttempt)
+  | ({ kind: 'stepCompleted'; result?: Payload; begunAt?: number } & StepAttempt & WithCosts)
+  /** With `retryAfterMs` the attempt itself says when the next one starts, in place of the policy's wait. */
+  | ({ kind: 'stepFailed'; failure: Failure; retryAfterMs?: number } & StepAttempt & WithCosts)
   /** The step ended by its cancellation. */
-  | ({ kind: 'stepCancelled'; details?: Payload } & StepAttempt)
+  | ({ kind: 'stepCancelled'; details?: Payload } & StepAttempt & WithCosts)
   | ({ kind: 'stepHeartbeat'; details?: Payload } & StepAttempt)
+  /** What an attempt that goes on has spent since it last said so. */
+  | ({ kind: 'stepCosts'; costs: Cost[] } & StepAttempt)
   /** Runs that left this worker's cache. */
   | { kind: 'evicted'; runIds: string[] }
   | { kind: 'pong' }
+  /** By a witness: this turn, or one of these steps, lets nothing else run, and that is not over yet. */
+  | { kind: 'blocked'; workerId: string; turnId?: number; started: StepAttempt[] }
+  /** By a witness, or by the worker itself: it ends now. */
+  | ({ kind: 'lastWords'; workerId: string } & LastWords)
   /** No more tasks, please: the worker ends once what it has is done. */
   | { kind: 'draining' };

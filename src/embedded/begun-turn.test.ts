@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { HistoryEvent } from '../core/event.js';
+import type { HistoryEvent } from '../core/history/event.js';
 import type { StepTask, TurnTask } from '../core/task.js';
 import type { RunRef } from '../engine.js';
 import { nextTurn } from '../worker/next-turn.js';
@@ -39,6 +39,17 @@ function begin(task: StepTask, begunAt = clock.ms): TurnTask {
 const history = async (): Promise<HistoryEvent[]> =>
   (await engine.history(run, { afterEventId: 0, limit: 1_000 })).events;
 const closed = () => engine.outcome(run, { waitMs: 5_000 });
+
+describe('a run that its worker had forgotten', () => {
+  it('goes to another one when that worker has left, though it had nothing to do for it', async () => {
+    const { turnId, runId } = await worker.turn(timer(1, 1_000));
+    worker.say({ kind: 'turnMissed', turnId, runId });
+    worker.lose();
+    const other = new ScriptedWorker(engine);
+    await engine.signal(run, 'go', []);
+    expect((await other.next('turn')).runId).toBe(runId);
+  });
+});
 
 describe('the turn after a step', () => {
   it('is the run’s next one when a worker has begun it, without a word from the engine', async () => {
@@ -109,6 +120,18 @@ describe('the turn after a step', () => {
     expect(next.next).toBeUndefined();
     worker.completeStep(next);
     await worker.turn(complete('"with the signal"'));
+    expect(await closed()).toMatchObject({ output: '"with the signal"' });
+  });
+
+  it('was begun in vain when a signal came in the same moment, of which no turn knows yet', async () => {
+    await worker.turn(step(1));
+    const task = await worker.next('step');
+    const signal = engine.signal(run, 'hello', []);
+    worker.completeTurn(begin(task), [complete('"without the signal"')]);
+    await signal;
+    expect((await worker.next('forget')).runId).toBe(run.runId);
+    const turn = await worker.turn(complete('"with the signal"'));
+    expect(turn.events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
     expect(await closed()).toMatchObject({ output: '"with the signal"' });
   });
 

@@ -2,10 +2,9 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { HistoryEvent } from '../core/event.js';
 import { CATALOG, complete, Folder, ScriptedWorker, step, timer } from './scripted-worker.fixture.js';
-import { applyEvent, initialState, isActive, type RunState, wakeAt } from './state.js';
-import { type RunRow, Tables } from './tables.js';
+import { problemsOnDisk } from './store/check/projection-check.js';
+import { type RunRow, Tables } from './store/tables/tables.js';
 
 let folder: Folder;
 beforeEach(() => {
@@ -28,34 +27,8 @@ it('rebuilds every row of the run table from the history (I15)', async () => {
     'running',
     'terminated',
   ]);
-  for (const row of rows) {
-    const state = fold(row.run_id, tables.readEvents(row.key, 0));
-    expect(row).toMatchObject({
-      workflow_id: state.workflowId,
-      workflow_type: state.started.workflowType,
-      catalog: state.started.catalog,
-      status: state.status,
-      closed_at: state.closedAt,
-      first_run_id: state.started.firstExecutionRunId,
-    });
-    // What is under way follows from the history and the delivery of its steps.
-    const { state: delivered } = tables.loadRun(row);
-    expect(row.is_active).toBe(isActive(delivered) ? 1 : 0);
-    const due = wakeAt(delivered);
-    if (due === undefined) expect(row.wake_at).toBeNull();
-    else expect(row.wake_at).toBeLessThanOrEqual(due);
-  }
-  const stepRows = db.prepare('SELECT run_key AS k, scheduled_event_id AS id FROM steps').all() as {
-    k: number;
-    id: number;
-  }[];
-  for (const { k, id } of stepRows) {
-    const row = rows.find((each) => each.key === k)!;
-    expect(fold(row.run_id, tables.readEvents(k, 0)).steps.has(id)).toBe(true);
-  }
-  expect(
-    db.prepare('SELECT count(*) FROM history WHERE run_key NOT IN (SELECT key FROM runs)').pluck().get(),
-  ).toBe(0);
+  for (const row of rows) expect(problemsOnDisk(tables, row)).toEqual([]);
+  expect(tables.orphans()).toEqual([]);
   db.close();
 });
 
@@ -64,19 +37,13 @@ it('numbers the events of every run densely and in the order of time (I3)', asyn
   const db = new Database(join(folder.path, 'perdure.db'));
   const tables = new Tables(db);
   for (const key of db.prepare('SELECT key FROM runs').pluck().all() as number[]) {
-    const events = tables.readEvents(key, 0);
+    const events = tables.history.read(key, 0);
     expect(events.map((event) => event.id)).toEqual(events.map((_, index) => index + 1));
     const times = events.map((event) => event.at);
     expect(times).toEqual([...times].sort((a, b) => a - b));
   }
   db.close();
 });
-
-function fold(runId: string, events: HistoryEvent[]): RunState {
-  const state = initialState(runId, events[0]!);
-  for (const event of events.slice(1)) applyEvent(state, event);
-  return state;
-}
 
 /** Runs in every state, made by one engine that is then closed. */
 async function livelyHistory(): Promise<void> {

@@ -1,3 +1,4 @@
 /** The HTTP API over any engine. */
-export { createTokenCheck, isLoopbackHost, splitTokens } from './auth.js';
+export { createTokenCheck, isLoopbackHost, splitTokens } from './door/auth.js';
+export { WrongTokens } from './door/wrong-tokens.js';
 export { createServer, type HttpServer, type ServerOptions } from './server.js';

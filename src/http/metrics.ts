@@ -5,10 +5,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Log } from '../core/log.js';
-import { type Metrics, type RequestSpan, registeredSpans } from '../telemetry/index.js';
+import type { Metrics } from '../telemetry/index.js';
+import { traceRequests } from './caller-trace.js';
 import type { RouteContext } from './context.js';
-import { pathOf } from './errors.js';
 import { route } from './operation.js';
+import { pathOf } from './wire/errors.js';
 
 /** Notes every request that `app` gets. */
 export function observeRequests(app: FastifyInstance, metrics: Metrics, callLog: Log | undefined): void {
@@ -19,7 +20,7 @@ export function observeRequests(app: FastifyInstance, metrics: Metrics, callLog:
     done();
   });
   if (callLog) logRequests(app, callLog);
-  traceRequests(app);
+  traceRequests(app, routeOf);
 }
 
 function logRequests(app: FastifyInstance, log: Log): void {
@@ -27,21 +28,6 @@ function logRequests(app: FastifyInstance, log: Log): void {
     const { id: requestId, method } = request;
     const durationMs = Math.round(reply.elapsedTime);
     log.debug({ requestId, method, path: pathOf(request), status: reply.raw.statusCode, durationMs }, 'call');
-    done();
-  });
-}
-
-function traceRequests(app: FastifyInstance): void {
-  const spans = registeredSpans();
-  if (!spans) return;
-  const open = new WeakMap<FastifyRequest, RequestSpan>();
-  app.addHook('onRequest', (request, _reply, done) => {
-    const span = spans.request(request.method, request.headers);
-    open.set(request, span);
-    span.within(done);
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    open.get(request)?.end(routeOf(request), reply.raw.statusCode);
     done();
   });
 }

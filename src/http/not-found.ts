@@ -32,7 +32,10 @@ export class KnownPaths {
 }
 
 function toPattern(url: string): RegExp {
-  const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll('.', '\\.')));
+  const parts = url.split('/').map((part) => {
+    if (part === '*') return '.*';
+    return part.startsWith(':') ? '[^/]+' : part.replaceAll('.', '\\.');
+  });
   return new RegExp(`^${parts.join('/')}$`);
 }
 

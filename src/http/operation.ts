@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorName } from '../core/errors.js';
-import { parse } from './schemas.js';
+import { parse } from './wire/schemas.js';
 
 export interface Answer {
   description: string;
@@ -81,7 +81,7 @@ export function route<const O extends Operation>(
     handler: (request, reply) => {
       const call = {
         params: operation.params && parse(operation.params, request.params),
-        query: operation.query && parse(operation.query, request.query),
+        query: operation.query && parse(operation.query, request.query, 'query parameter'),
         headers: operation.headers && parse(operation.headers, request.headers),
         body: operation.body && parse(operation.body, request.body),
         request,

@@ -1,7 +1,7 @@
 /** The two forms in which most routes of a workflow exist: its latest run, or one run by its id. */
 import { z } from 'zod';
 import type { RunSelector } from '../engine.js';
-import { RunId, WorkflowId } from './schemas.js';
+import { RunId, WorkflowId } from './wire/schemas.js';
 
 const LatestPath = z.object({ id: WorkflowId });
 const PinnedPath = z.object({ id: WorkflowId, rid: RunId });

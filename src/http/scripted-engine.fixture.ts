@@ -2,11 +2,16 @@
  * An engine for tests of the HTTP door alone: runs end as their workflow's name says, at once or when the test says
  * so. What the door does with a real engine is tested in test/.
  */
-import type { Catalog, CatalogEntry, JsonSchema } from '../core/catalog.js';
+import type { Abort } from '../core/abort.js';
+import type { Catalog, CatalogEntry, HandlerEntry, JsonSchema } from '../core/catalog.js';
 import { PerdureError } from '../core/errors.js';
-import { newRunId, newWorkflowId } from '../core/id.js';
 import { InvariantError } from '../core/invariant.js';
+import type { Why } from '../core/run/why.js';
+import { newRunId, newWorkflowId } from '../core/values/id.js';
+import type { Payload } from '../core/values/json.js';
 import type {
+  Backup,
+  CostReport,
   Engine,
   HistoryPage,
   RunDescription,
@@ -14,7 +19,10 @@ import type {
   RunPage,
   RunRef,
   RunSelector,
+  SignalOptions,
   StartRequest,
+  StoppedRun,
+  WorkerDescription,
 } from '../engine.js';
 
 export type Ending = Pick<RunOutcome, 'status'> & Partial<RunOutcome>;
@@ -37,9 +45,19 @@ export function catalogOf(name: string, entries: (Partial<CatalogEntry> & { name
       },
       settings: {},
       declaresSignals: false,
+      accepts: {
+        input: {},
+        signals: asPublished(entry.signals),
+        queries: asPublished(entry.queries),
+        updates: asPublished(entry.updates),
+      },
     })),
   };
 }
+
+/** Their schemas are exact, as those of plain types are. */
+const asPublished = (handlers: HandlerEntry[] = []) =>
+  Object.fromEntries(handlers.map(({ name }) => [name, {}]));
 
 const GREETING_INPUT: JsonSchema = {
   type: 'object',
@@ -57,6 +75,9 @@ interface ScriptedRun extends RunRef {
 
 export class ScriptedEngine implements Engine {
   readonly starts: StartRequest[] = [];
+  readonly signals: ({ name: string; input: Payload[] } & SignalOptions)[] = [];
+  /** What tokens of callbacks are signed with. */
+  key: string | undefined = 'the key of this engine';
   readonly catalogs = new Map<string, Catalog>([
     [
       'default',
@@ -70,6 +91,10 @@ export class ScriptedEngine implements Engine {
   unavailable: Error | undefined;
   private readonly runs: ScriptedRun[] = [];
   private readonly keys = new Map<string, { fingerprint: string; run: ScriptedRun }>();
+
+  async backup(): Promise<Backup> {
+    throw new PerdureError('NotSupportedByEngineError', 'there is nothing to copy');
+  }
 
   async ready(): Promise<void> {
     if (this.unavailable) throw this.unavailable;
@@ -138,7 +163,7 @@ export class ScriptedEngine implements Engine {
 
   async outcome(
     selector: RunSelector,
-    options: { waitMs?: number; abort?: AbortSignal } = {},
+    options: { waitMs?: number; abort?: Abort } = {},
   ): Promise<RunOutcome | undefined> {
     const run = this.find(selector);
     const { waitMs = 0, abort } = options;
@@ -166,6 +191,10 @@ export class ScriptedEngine implements Engine {
     };
   }
 
+  async workers(): Promise<WorkerDescription[]> {
+    return [];
+  }
+
   async catalog(name: string): Promise<Catalog | undefined> {
     return this.catalogs.get(name);
   }
@@ -179,8 +208,15 @@ export class ScriptedEngine implements Engine {
   history(): Promise<HistoryPage> {
     return notScripted('history');
   }
-  signal(): Promise<RunRef> {
-    return notScripted('signal');
+  async signal(
+    selector: RunSelector,
+    name: string,
+    input: Payload[],
+    options: SignalOptions = {},
+  ): Promise<RunRef> {
+    const run = ref(this.find(selector));
+    this.signals.push({ name, input, ...options });
+    return run;
   }
   query(): Promise<undefined> {
     return notScripted('query');
@@ -188,14 +224,32 @@ export class ScriptedEngine implements Engine {
   update(): Promise<undefined> {
     return notScripted('update');
   }
-  cancel(): Promise<RunRef> {
+  async callbackKey(): Promise<string | undefined> {
+    return this.key;
+  }
+  cancel(): Promise<StoppedRun> {
     return notScripted('cancel');
+  }
+  pause(): Promise<RunRef> {
+    return notScripted('pause');
+  }
+  resume(): Promise<RunRef> {
+    return notScripted('resume');
+  }
+  why(): Promise<Why> {
+    return notScripted('why');
   }
   terminate(): Promise<RunRef> {
     return notScripted('terminate');
   }
   reset(): Promise<RunRef> {
     return notScripted('reset');
+  }
+  cost(): Promise<CostReport> {
+    return notScripted('cost');
+  }
+  setBudget(): Promise<never> {
+    return notScripted('setBudget');
   }
   list(): Promise<RunPage> {
     return notScripted('list');

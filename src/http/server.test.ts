@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PerdureError } from '../core/errors.js';
 import { call, engine, post, rawExchange, serve, server } from './served.fixture.js';
@@ -17,11 +19,21 @@ describe('conventions', () => {
     const ready = await call('/ready');
     expect(ready.status).toBe(503);
     expect(await ready.json()).toEqual({ status: 'unavailable', reason: 'the disk is full' });
+    engine.unavailable = new PerdureError('StorageFullError', '3 MB are left in the data folder');
+    expect(await (await call('/ready')).json()).toEqual({ status: 'unavailable', reason: 'storage-full' });
     engine.unavailable = new Error('SQLITE_IOERR at /var/lib/x');
     expect(await (await call('/ready')).json()).toEqual({
       status: 'unavailable',
       reason: 'the engine cannot serve',
     });
+  });
+
+  it('tells starts that the disk is full, and when to come back', async () => {
+    engine.unavailable = new PerdureError('StorageFullError', '3 MB are left in the data folder');
+    const refused = await post('/workflow/start', { workflowName: 'echo', input: 1 });
+    expect(refused.status).toBe(507);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ error: 'StorageFullError' });
   });
 
   it("keeps the caller's request id and makes one otherwise", async () => {
@@ -45,7 +57,7 @@ describe('conventions', () => {
 
   it.each([
     ['GET', '/nothing', 404, 'NotFoundError', null],
-    ['POST', '/', 404, 'NotFoundError', null],
+    ['POST', '/', 405, 'MethodNotAllowedError', 'GET, HEAD'],
     ['GET', '/workflow/x/y/z/status', 404, 'NotFoundError', null],
     ['POST', '/health', 405, 'MethodNotAllowedError', 'GET, HEAD'],
     ['GET', '/workflow/run', 405, 'MethodNotAllowedError', 'POST'],
@@ -57,6 +69,26 @@ describe('conventions', () => {
     expect(response.status).toBe(status);
     expect(response.headers.get('allow')).toBe(allow);
     expect(await response.json()).toMatchObject({ error });
+  });
+
+  it('leads browsers from its root to the dashboard, and tells programs where things are', async () => {
+    const browser = await call('/', {
+      headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+      redirect: 'manual',
+    });
+    expect(browser.status).toBe(302);
+    const page = await fetch(new URL(browser.headers.get('location')!, browser.url));
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('<title>perdure</title>');
+
+    const program = await call('/');
+    expect(program.status).toBe(200);
+    const { name, ...places } = (await program.json()) as Record<string, string>;
+    expect(name).toBe('perdure');
+    expect(Object.keys(places)).toContain('openapi');
+    for (const place of Object.values(places)) {
+      expect((await fetch(new URL(place, program.url))).status, place).not.toBe(404);
+    }
   });
 
   it('does not read the body of a path that is not there', async () => {
@@ -196,6 +228,21 @@ describe('conventions', () => {
     await serve({ limits: { headersTimeoutMs: 50, requestTimeoutMs: 50 } });
     expect(await rawExchange(beginning)).toMatch(/^HTTP\/1\.1 408 /);
     expect(engine.starts).toEqual([]);
+  });
+
+  it('keeps no socket of somebody who sends nonsense and does not go', async () => {
+    const { port } = server.raw.address() as AddressInfo;
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write('NONSENSE\r\n\r\n');
+    socket.resume();
+    await once(socket, 'end');
+    let open = 1;
+    for (let looks = 0; open > 0 && looks < 200; looks++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      open = await new Promise((resolve) => server.raw.getConnections((_, count) => resolve(count)));
+    }
+    expect(open).toBe(0);
+    socket.destroy();
   });
 
   it('hands WebSocket upgrades to whoever takes them and ignores other offers', async () => {

@@ -1,13 +1,14 @@
 /**
  * The HTTP server: Fastify with the settings, hooks and routes of the API, in front of any engine.
  *
- * 1. Who calls is decided before the body is read, for every path but /health and /ready, known or not.
+ * 1. Who calls is decided before the body is read, for every path but /health, /ready and the dashboard's files, known or
+ *    not; below /callback by the token in the path, and everywhere else by the credentials.
  * 2. Every answer carries X-Request-ID, and every error body comes from the one table.
  * 3. `close` stops taking calls, answers those that wait with what is known, and resolves when the last one is
  *    answered. It does not close the engine: the server did not open it.
  */
 import type { Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import {
   type FastifyInstance,
   type FastifyReply,
@@ -15,38 +16,53 @@ import {
   fastify,
   type onRequestHookHandler,
 } from 'fastify';
+import { DEFAULT_HTTP_LIMITS, DEFAULT_RUN_TIMEOUT_MS, type HttpLimits } from '../core/bounds/limits.js';
 import { PerdureError } from '../core/errors.js';
-import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../core/limits.js';
 import { type Log, silentLog } from '../core/log.js';
-import { isCatalogName } from '../core/names.js';
+import { idOfSegment } from '../core/values/id-segment.js';
+import { isCatalogName } from '../core/values/names.js';
 import type { Engine } from '../engine.js';
 import { Metrics } from '../telemetry/index.js';
 import type { Traces } from '../trace/index.js';
-import { createGate, type Gate, isLoopbackHost, splitTokens } from './auth.js';
-import { readJsonBodies } from './body.js';
 import type { RouteContext } from './context.js';
-import { Cors } from './cors.js';
-import { errorBody, sendError } from './errors.js';
+import { Admission } from './door/admission.js';
+import { Arrivals } from './door/arrivals.js';
+import { createGate, type Gate, isLoopbackHost, splitTokens } from './door/auth.js';
+import { Bodies } from './door/bodies.js';
+import { Callbacks, isCallbackPath } from './door/callbacks.js';
+import { Cors } from './door/cors.js';
+import { Malformed } from './door/malformed.js';
+import { UpgradableToWebSocketOnly } from './door/upgrade.js';
+import { Waits } from './door/waits.js';
+import { WrongTokens } from './door/wrong-tokens.js';
 import { metricsRoutes, observeRequests } from './metrics.js';
 import { KnownPaths, notFound } from './not-found.js';
 import { collectOperations } from './operation.js';
-import { PayloadCheck } from './payload-check.js';
-import { requestId } from './request-id.js';
+import { backupRoutes } from './routes/backup.js';
+import { callbackRoutes } from './routes/callback.js';
 import { catalogRoutes } from './routes/catalog.js';
 import { controlRoutes } from './routes/control.js';
+import { costRoutes } from './routes/cost.js';
 import { docsRoutes } from './routes/docs.js';
 import { healthRoutes, heartbeatRoutes } from './routes/health.js';
 import { historyRoutes } from './routes/history.js';
 import { messageRoutes } from './routes/messages.js';
+import { pausingRoutes } from './routes/pausing.js';
+import { isBrowser, rootRoute } from './routes/root.js';
 import { runRoutes } from './routes/runs.js';
 import { startRoutes } from './routes/start.js';
 import { traceLogRoutes } from './routes/trace-log.js';
+import { whyRoutes } from './routes/why.js';
+import { workerRoutes } from './routes/workers.js';
 import { StartTargets } from './start-target.js';
 import { streamRoutes, ticketGate, ticketRoutes } from './stream/routes.js';
 import { Streams } from './stream/streams.js';
 import { Tickets } from './stream/tickets.js';
-import { UpgradableToWebSocketOnly } from './upgrade.js';
-import { Waits } from './waits.js';
+import { uiRoutes } from './ui/routes.js';
+import { readJsonBodies } from './wire/body.js';
+import { sendError } from './wire/errors.js';
+import { PayloadCheck } from './wire/payload-check.js';
+import { requestId } from './wire/request-id.js';
 
 export interface ServerOptions {
   engine: Engine;
@@ -60,10 +76,14 @@ export interface ServerOptions {
   corsOrigins?: readonly string[];
   /** Where the traces of closed runs come from; without it there are none. */
   traces?: Traces;
+  /** How long `run` waits if its caller does not say. */
+  runTimeoutMs?: number;
   /** What is measured, also of other parts; without it `/metrics` tells of the server alone. */
   metrics?: Metrics;
   limits?: Partial<HttpLimits>;
   log?: Log;
+  /** Whether the dashboard is served at `/ui/`; it is unless this is false. */
+  ui?: boolean;
   /** A line at debug for every call; what it costs is paid also when the log drops it. */
   logCalls?: boolean;
 }
@@ -86,7 +106,8 @@ export function createServer(options: ServerOptions): HttpServer {
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const waits = new Waits(limits.waitingCalls);
   const cors = new Cors(options.corsOrigins ?? []);
-  const gate = createGate(token, (origin) => cors.allows(origin));
+  const wrongTokens = new WrongTokens(limits.wrongTokens);
+  const gate = createGate(token, (origin) => cors.allows(origin), wrongTokens);
   const payloads = new PayloadCheck(log);
   let draining = false;
   let url = '';
@@ -94,8 +115,12 @@ export function createServer(options: ServerOptions): HttpServer {
     engine,
     defaultCatalog,
     targets: new StartTargets(engine, payloads),
+    arrivals: new Arrivals(),
+    callbacks: new Callbacks(engine, wrongTokens),
+    runTimeoutMs: options.runTimeoutMs ?? DEFAULT_RUN_TIMEOUT_MS,
     payloads,
     waits,
+    bodies: new Bodies(limits),
     traces: options.traces,
     streams: new Streams(engine, limits),
     tickets: new Tickets({ secrets: options.isOneOfSeveral && token ? splitTokens(token) : undefined }),
@@ -103,8 +128,9 @@ export function createServer(options: ServerOptions): HttpServer {
     isDraining: () => draining,
   };
 
-  const { app, paths } = createApp(limits, gate, cors, log);
+  const { app, paths } = createApp(limits, gate, cors, log, context.bodies);
   const operations = collectOperations(app);
+  const admission = new Admission(app, limits, context.bodies);
   observeRequests(app, context.metrics, options.logCalls ? log : undefined);
   context.metrics.watchServer({
     openStreams: () => context.streams.open,
@@ -112,13 +138,44 @@ export function createServer(options: ServerOptions): HttpServer {
   });
   app.register(async (open) => healthRoutes(open, context, log));
   const guard =
-    (mayPass: (request: FastifyRequest) => string | undefined): onRequestHookHandler =>
+    (judge: (request: FastifyRequest) => Verdict | Promise<Verdict>): onRequestHookHandler =>
     (request, reply, done) => {
-      const refusal = refuse(() => mayPass(request), request, reply);
-      if (refusal || !draining) return done(refusal);
-      reply.header('connection', 'close');
-      done(new PerdureError('EngineUnavailableError', 'The server is shutting down'));
+      const pass = (refusal: Verdict) => {
+        if (refusal) {
+          leaveUnread(request, reply);
+          return done(refusal);
+        }
+        if (!draining) return admission.enter(request, reply, done);
+        reply.header('connection', 'close');
+        done(new PerdureError('EngineUnavailableError', 'The server is shutting down'));
+      };
+      const verdict = judge(request);
+      if (verdict instanceof Promise) verdict.then(pass, done);
+      else pass(verdict);
     };
+  const { ui = true } = options;
+  // The page is the same for everybody, and asks for the token itself. Without one, it too is for this machine only.
+  const opened = ({ raw }: FastifyRequest) => (token === undefined ? gate(raw) : undefined);
+  if (ui) {
+    app.register(async (page) => {
+      page.addHook('onRequest', guard(opened));
+      uiRoutes(page, { wantsToken: token !== undefined });
+    });
+  }
+  app.register(async (root) => {
+    root.addHook(
+      'onRequest',
+      guard((request) => (ui && isBrowser(request) ? opened(request) : gate(request.raw))),
+    );
+    rootRoute(root, { ui });
+  });
+  app.register(async (outsiders) => {
+    outsiders.addHook(
+      'onRequest',
+      guard((request) => context.callbacks.refusal(request)),
+    );
+    callbackRoutes(outsiders, context);
+  });
   app.register(async (ticketed) => {
     ticketed.addHook('onRequest', guard(ticketGate(gate, context.tickets)));
     streamRoutes(ticketed, context, log);
@@ -134,11 +191,16 @@ export function createServer(options: ServerOptions): HttpServer {
     runRoutes(guarded, context);
     traceLogRoutes(guarded, context);
     catalogRoutes(guarded, context);
+    workerRoutes(guarded, context);
     historyRoutes(guarded, context);
     controlRoutes(guarded, context);
+    costRoutes(guarded, context);
+    pausingRoutes(guarded, context);
+    whyRoutes(guarded, context);
     messageRoutes(guarded, context);
+    backupRoutes(guarded, context);
     heartbeatRoutes(guarded);
-    docsRoutes(guarded, operations);
+    docsRoutes(guarded, operations, context);
   });
 
   return {
@@ -155,7 +217,7 @@ export function createServer(options: ServerOptions): HttpServer {
           `without a token the server listens on loopback only, not on ${host}: set API_AUTH_TOKEN`,
         );
       }
-      await app.listen({ host, port });
+      await app.listen({ host, port, backlog: limits.backlog });
       url = localUrl(app.server.address() as AddressInfo);
     },
     async close() {
@@ -183,7 +245,9 @@ function createApp(
   gate: Gate,
   cors: Cors,
   log: Log,
+  bodies: Bodies,
 ): { app: FastifyInstance; paths: KnownPaths } {
+  const malformed = new Malformed();
   const app: FastifyInstance = fastify({
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
@@ -191,6 +255,9 @@ function createApp(
     http: {
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: 1_000,
+      // A peer that is gone without a word is found by the system, also while its call waits.
+      keepAlive: true,
+      keepAliveInitialDelay: limits.peerProbeMs,
       IncomingMessage: UpgradableToWebSocketOnly,
     },
     // As much as Node takes in the head of a request: what is too long for an id is told by the schema of the route.
@@ -203,20 +270,23 @@ function createApp(
     frameworkErrors: (error, request, reply) => {
       stamp(request, reply);
       cors.stamp(request, reply);
-      sendError(refuse(gate, request, reply) ?? error, request, reply, log);
+      sendError(refusalOf(gate, request, reply) ?? error, request, reply, log);
     },
-    clientErrorHandler: refuseMalformed,
+    clientErrorHandler: (error, socket) => malformed.refuse(error, socket),
   });
-  app.server.maxConnections = limits.connections;
-  readJsonBodies(app, limits);
+  malformed.watch(app.server);
+  readJsonBodies(app, limits, bodies);
 
   const paths = new KnownPaths(app);
   app.addHook('onRequest', (request, reply, done) => {
     stamp(request, reply);
     cors.stamp(request, reply);
     if (cors.answerPreflight(request, reply)) return;
-    if (!request.is404) return done();
-    const refusal = refuse(gate, request, reply);
+    if (!request.is404) {
+      readId(request);
+      return done();
+    }
+    const refusal = refusalOf(gate, request, reply);
     if (refusal) return done(refusal);
     const path = request.url.split('?', 1)[0]!;
     const allowed = paths.allowed(path);
@@ -227,6 +297,12 @@ function createApp(
   return { app, paths };
 }
 
+/** Whoever reads the id of a workflow off the path, routes and the gate of streams alike, has it as it is. */
+function readId({ params }: FastifyRequest): void {
+  const path = params as { id?: string };
+  if (path.id !== undefined) path.id = idOfSegment(path.id);
+}
+
 /** The headers of every answer. */
 function stamp(request: FastifyRequest, reply: FastifyReply): void {
   reply
@@ -235,36 +311,18 @@ function stamp(request: FastifyRequest, reply: FastifyReply): void {
     .header('cache-control', 'no-store');
 }
 
-function refuse(gate: Gate, request: FastifyRequest, reply: FastifyReply): PerdureError | undefined {
-  const reason = gate(request.raw);
-  if (reason === undefined) return undefined;
-  // Whoever may not call is not worth reading a body of: the connection ends with the answer.
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (encoding !== undefined || (length !== undefined && length !== '0')) reply.header('connection', 'close');
-  return new PerdureError('UnauthorizedError', reason);
+type Verdict = PerdureError | undefined;
+
+/** For what leads to no route. Below the callbacks nobody has credentials, and there is nothing to be found out. */
+function refusalOf(gate: Gate, request: FastifyRequest, reply: FastifyReply): Verdict {
+  const isCallback = isCallbackPath(request.url);
+  const refusal = isCallback ? undefined : gate(request.raw);
+  if (refusal || isCallback) leaveUnread(request, reply);
+  return refusal;
 }
 
-const TRANSPORT_STATUS: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
-
-/** Answers what is no HTTP request at all; Node has not made a request of it, so nothing else can. */
-function refuseMalformed(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const body = errorBody(new PerdureError('ValidationError', 'This is not a valid HTTP request'));
-  socket.end(
-    [
-      `HTTP/1.1 ${TRANSPORT_STATUS[error.code ?? ''] ?? '400 Bad Request'}`,
-      `X-Request-ID: ${requestId({})}`,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
+/** Whoever may not call is not worth reading a body of: the connection ends with the answer. */
+function leaveUnread(request: FastifyRequest, reply: FastifyReply): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (encoding !== undefined || (length !== undefined && length !== '0')) reply.header('connection', 'close');
 }

@@ -1,11 +1,12 @@
 /** Finds what a start names: the workflow in its catalog, by name or alias, and whether the input fits it. */
-import type { Catalog, CatalogEntry } from '../core/catalog.js';
+import type { Catalog, RegisteredWorkflow } from '../core/catalog.js';
 import { PerdureError } from '../core/errors.js';
 import type { Engine } from '../engine.js';
-import type { PayloadCheck } from './payload-check.js';
+import { groundsForInput } from './schema/grounds.js';
+import type { PayloadCheck } from './wire/payload-check.js';
 
 export class StartTargets {
-  private readonly byCatalog = new WeakMap<Catalog, Map<string, CatalogEntry>>();
+  private readonly byCatalog = new WeakMap<Catalog, Map<string, RegisteredWorkflow>>();
 
   constructor(
     private readonly engine: Engine,
@@ -14,6 +15,14 @@ export class StartTargets {
 
   /** The workflow type that `name` stands for. @throws CatalogNotAvailableError, UnsupportedWorkflowError, ValidationError */
   async resolve(catalogName: string, name: string, input: unknown): Promise<string> {
+    const target = await this.find(catalogName, name);
+    const { name: workflowType } = target.entry;
+    this.payloads.check(groundsForInput(target), input, 'input', `workflow "${workflowType}"`);
+    return workflowType;
+  }
+
+  /** The workflow that `name` stands for. @throws CatalogNotAvailableError, UnsupportedWorkflowError */
+  async find(catalogName: string, name: string): Promise<RegisteredWorkflow> {
     const catalog = await this.engine.catalog(catalogName);
     if (catalog === undefined) {
       throw new PerdureError(
@@ -28,22 +37,23 @@ export class StartTargets {
         `The catalog "${catalogName}" has no workflow "${name}"`,
       );
     }
-    this.payloads.check(target.inputSchema, input, 'input');
-    return target.name;
+    return target;
   }
 
-  private targetsOf(catalog: Catalog): Map<string, CatalogEntry> {
+  private targetsOf(catalog: Catalog): Map<string, RegisteredWorkflow> {
     let targets = this.byCatalog.get(catalog);
     if (targets === undefined) {
-      targets = indexTargets(catalog.workflows.map(({ entry }) => entry));
+      targets = indexTargets(catalog.workflows);
       this.byCatalog.set(catalog, targets);
     }
     return targets;
   }
 }
 
-function indexTargets(entries: CatalogEntry[]): Map<string, CatalogEntry> {
-  const aliased = entries.flatMap((entry) => entry.aliases.map((alias) => [alias, entry] as const));
+function indexTargets(workflows: RegisteredWorkflow[]): Map<string, RegisteredWorkflow> {
+  const aliased = workflows.flatMap((workflow) =>
+    workflow.entry.aliases.map((alias) => [alias, workflow] as const),
+  );
   // A workflow's own name goes before an alias of another one.
-  return new Map([...aliased, ...entries.map((entry) => [entry.name, entry] as const)]);
+  return new Map([...aliased, ...workflows.map((workflow) => [workflow.entry.name, workflow] as const)]);
 }

@@ -5,6 +5,7 @@
  * was under way (core/task.ts, 3).
  */
 import type { IncomingMessage } from 'node:http';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 import { type RawData, WebSocket } from 'ws';
 import type { Log } from '../core/log.js';
 import type { FromWorker, ToWorker } from '../core/task.js';
@@ -31,6 +32,8 @@ export interface LinkClientOptions {
 /** A server that stays away is worth a line now and then, not one per attempt. */
 const LOG_EVERY_MS = 30_000;
 const STABLE_MS = 5_000;
+/** What dialling again does not mend. */
+const REFUSED = /^HTTP (401|403|429)\b/;
 
 export class LinkClient {
   readonly #url: string;
@@ -52,6 +55,10 @@ export class LinkClient {
   /** Dropped without a word while there is no connection. */
   send(message: FromWorker): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#outbox.add(message);
+  }
+
+  get isOpen(): boolean {
+    return this.#socket?.readyState === WebSocket.OPEN;
   }
 
   /** What was sent so far leaves now. */
@@ -152,7 +159,12 @@ export class LinkClient {
     const now = performance.now();
     if (now - this.#loggedAt >= LOG_EVERY_MS) {
       this.#loggedAt = now;
-      log.warn({ server: serverUrl, reason }, `no connection to the server (${reason}); trying again`);
+      if (REFUSED.test(reason)) {
+        log.error(
+          { server: serverUrl, reason },
+          `the server refuses this worker (${reason}). Until it is taken it does no work`,
+        );
+      } else log.warn({ server: serverUrl, reason }, `no connection to the server (${reason}); trying again`);
     }
     const ceiling = Math.min(maxRetryMs, minRetryMs * 2 ** this.#failures);
     this.#failures = Math.min(this.#failures + 1, 20);

@@ -2,9 +2,17 @@
  * Whether what arrived from a worker has the shape of a message. User code lives in that process, so nothing it
  * sends is taken on trust: the engine must be able to read every message without meeting a missing field.
  */
-import type { Command, CommandKind } from '../core/command.js';
-import { isCatalogName } from '../core/names.js';
+
+import { catalogProblem } from '../core/bounds/catalog-bounds.js';
+import { COST_LIMITS } from '../core/bounds/limits.js';
+import type { RegisteredWorkflow } from '../core/catalog.js';
+import { isCost } from '../core/cost/cost.js';
+import type { Command, CommandKind } from '../core/history/command.js';
+import { isRetryAfterMs } from '../core/run/retry.js';
+import { isVersionId, isVersionName } from '../core/run/version.js';
 import type { FromWorker } from '../core/task.js';
+import { isWholeMs } from '../core/values/duration.js';
+import { isCatalogName } from '../core/values/names.js';
 
 type Fields = Record<string, unknown>;
 type Check = (value: Fields) => boolean;
@@ -16,7 +24,8 @@ export function shapeProblem(value: unknown): string | undefined {
     ? MESSAGES[value.kind as FromWorker['kind']]
     : undefined;
   if (!check) return `unknown kind ${JSON.stringify(value.kind)?.slice(0, 50)}`;
-  return check(value) ? undefined : `a field of ${String(value.kind)} is missing or of the wrong type`;
+  if (!check(value)) return `a field of ${String(value.kind)} is missing or of the wrong type`;
+  return value.kind === 'register' ? catalogProblem(value.workflows as RegisteredWorkflow[]) : undefined;
 }
 
 const isObject = (value: unknown): value is Fields =>
@@ -24,8 +33,8 @@ const isObject = (value: unknown): value is Fields =>
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isOptionalText = (value: unknown) => value === undefined || typeof value === 'string';
 const isCount = (value: unknown) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-const isDuration = (value: unknown) => typeof value === 'number' && Number.isFinite(value) && value >= 0;
-const isOptionalDuration = (value: unknown) => value === undefined || isDuration(value);
+const isFactor = (value: unknown) => typeof value === 'number' && Number.isFinite(value) && value >= 0;
+const isOptionalMs = (value: unknown) => value === undefined || isWholeMs(value);
 const isBoolean = (value: unknown) => typeof value === 'boolean';
 
 function isListOf(value: unknown, check: (item: unknown) => boolean): boolean {
@@ -55,9 +64,9 @@ function isFailure(value: unknown, depth = 0): boolean {
 function isRetryPolicy(value: unknown): boolean {
   return (
     isObject(value) &&
-    isDuration(value.initialIntervalMs) &&
-    isDuration(value.backoffCoefficient) &&
-    isDuration(value.maximumIntervalMs) &&
+    isWholeMs(value.initialIntervalMs) &&
+    isFactor(value.backoffCoefficient) &&
+    isWholeMs(value.maximumIntervalMs) &&
     isCount(value.maximumAttempts) &&
     isListOf(value.nonRetryableErrorTypes, isText)
   );
@@ -66,10 +75,10 @@ function isRetryPolicy(value: unknown): boolean {
 function isStepSettings(value: unknown): boolean {
   return (
     isObject(value) &&
-    isDuration(value.startToCloseTimeoutMs) &&
-    isOptionalDuration(value.scheduleToCloseTimeoutMs) &&
-    isOptionalDuration(value.scheduleToStartTimeoutMs) &&
-    isOptionalDuration(value.heartbeatTimeoutMs) &&
+    isWholeMs(value.startToCloseTimeoutMs) &&
+    isOptionalMs(value.scheduleToCloseTimeoutMs) &&
+    isOptionalMs(value.scheduleToStartTimeoutMs) &&
+    isOptionalMs(value.heartbeatTimeoutMs) &&
     isRetryPolicy(value.retry)
   );
 }
@@ -82,7 +91,7 @@ const COMMANDS: {
   scheduleStep: (c) =>
     isText(c.activityId) && isText(c.stepName) && isInput(c.input) && isStepSettings(c.settings),
   cancelStep: (c) => isText(c.activityId),
-  startTimer: (c) => isText(c.timerId) && isDuration(c.durationMs),
+  startTimer: (c) => isText(c.timerId) && isWholeMs(c.durationMs),
   cancelTimer: (c) => isText(c.timerId),
   recordPatch: (c) => isText(c.patchId) && isBoolean(c.deprecated),
   startChild: (c) =>
@@ -127,12 +136,28 @@ function isAnswer(value: unknown): boolean {
 const isSchema = (value: unknown) => value === null || isObject(value);
 const isNamed = (value: unknown) => isObject(value) && isText(value.name);
 
+const isAccepted = (value: unknown) =>
+  isObject(value) && (value.schema === undefined || isObject(value.schema));
+const isAcceptedByName = (value: unknown) =>
+  value === undefined || (isObject(value) && isListOf(Object.values(value), isAccepted));
+
+function areAcceptedInputs(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    (value.input === undefined || isAccepted(value.input)) &&
+    isAcceptedByName(value.signals) &&
+    isAcceptedByName(value.queries) &&
+    isAcceptedByName(value.updates)
+  );
+}
+
 function isRegisteredWorkflow(value: unknown): boolean {
   if (
     !isObject(value) ||
     !isObject(value.entry) ||
     !isObject(value.settings) ||
-    !isBoolean(value.declaresSignals)
+    !isBoolean(value.declaresSignals) ||
+    (value.accepts !== undefined && !areAcceptedInputs(value.accepts))
   ) {
     return false;
   }
@@ -148,10 +173,23 @@ function isRegisteredWorkflow(value: unknown): boolean {
     isListOf(entry.signals, isNamed) &&
     isListOf(entry.queries, isNamed) &&
     isListOf(entry.updates, isNamed) &&
-    isOptionalDuration(settings.executionTimeoutMs) &&
+    (value.stepNames === undefined || isListOf(value.stepNames, isText)) &&
+    isOptionalMs(settings.executionTimeoutMs) &&
     (settings.retry === undefined || isRetryPolicy(settings.retry))
   );
 }
+
+/** The longest name that a host can have. */
+const MAX_HOST_LENGTH = 255;
+
+const isPool = (value: unknown) =>
+  isObject(value) && isText(value.id) && isCount(value.size) && isCount(value.spares);
+const isStarted = (value: unknown) => isObject(value) && isAttempt(value);
+const isCulprit = (value: unknown) => isObject(value) && (isCount(value.turnId) || isAttempt(value));
+
+const areCosts = (value: unknown) =>
+  Array.isArray(value) && value.length <= COST_LIMITS.perAttempt && isListOf(value, isCost);
+const mayHaveCosts = ({ costs }: Fields) => costs === undefined || areCosts(costs);
 
 const MESSAGES: Record<FromWorker['kind'], Check> = {
   register: (m) =>
@@ -162,7 +200,12 @@ const MESSAGES: Record<FromWorker['kind'], Check> = {
     isCount(m.slots.steps) &&
     (m.resultFormat === 'current' || m.resultFormat === 'legacy') &&
     isText(m.identity) &&
-    isText(m.codeId),
+    isVersionId(m.codeId) &&
+    (m.versionName === undefined || isVersionName(m.versionName)) &&
+    (m.host === undefined || (isText(m.host) && m.host.length <= MAX_HOST_LENGTH)) &&
+    (m.pid === undefined || isCount(m.pid)) &&
+    isOptionalText(m.workerId) &&
+    (m.pool === undefined || isPool(m.pool)),
   turnCompleted: (m) =>
     isCount(m.turnId) && isText(m.runId) && isListOf(m.commands, isCommand) && isListOf(m.answers, isAnswer),
   turnMissed: (m) => isCount(m.turnId) && isText(m.runId),
@@ -172,11 +215,26 @@ const MESSAGES: Record<FromWorker['kind'], Check> = {
     (m.cause === 'NON_DETERMINISTIC_ERROR' || m.cause === 'WORKFLOW_WORKER_UNHANDLED_FAILURE') &&
     isFailure(m.failure),
   stepCompleted: (m) =>
-    isAttempt(m) && isOptionalText(m.result) && (m.begunAt === undefined || isCount(m.begunAt)),
-  stepFailed: (m) => isAttempt(m) && isFailure(m.failure),
-  stepCancelled: (m) => isAttempt(m) && isOptionalText(m.details),
+    isAttempt(m) &&
+    isOptionalText(m.result) &&
+    (m.begunAt === undefined || isCount(m.begunAt)) &&
+    mayHaveCosts(m),
+  stepFailed: (m) =>
+    isAttempt(m) &&
+    isFailure(m.failure) &&
+    (m.retryAfterMs === undefined || isRetryAfterMs(m.retryAfterMs)) &&
+    mayHaveCosts(m),
+  stepCancelled: (m) => isAttempt(m) && isOptionalText(m.details) && mayHaveCosts(m),
   stepHeartbeat: (m) => isAttempt(m) && isOptionalText(m.details),
+  stepCosts: (m) => isAttempt(m) && areCosts(m.costs),
   evicted: (m) => isListOf(m.runIds, isText),
   pong: () => true,
+  blocked: (m) =>
+    isText(m.workerId) && (m.turnId === undefined || isCount(m.turnId)) && isListOf(m.started, isStarted),
+  lastWords: (m) =>
+    isText(m.workerId) &&
+    isListOf(m.started, isStarted) &&
+    isText(m.reason) &&
+    (m.culprit === undefined || isCulprit(m.culprit)),
   draining: () => true,
 };

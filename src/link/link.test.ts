@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectSocket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Log, silentLog } from '../core/log.js';
@@ -12,6 +12,12 @@ import { attachWorkerLink, type WorkerLink } from './server.js';
 
 const TOKEN = 'a token that is long enough for everybody';
 const FORGET: ToWorker = { kind: 'forget', runId: 'r' };
+
+function nested(levels: number): object {
+  let schema: object = { type: 'string' };
+  for (let i = 0; i < levels; i++) schema = { not: schema };
+  return schema;
+}
 
 /** Keeps what arrives, and lets a test wait for the next thing. */
 class Inbox<T> {
@@ -59,7 +65,10 @@ async function listen(
 ) {
   server = createServer((_request, response) => response.end('plain'));
   link = attachWorkerLink(server, source, {
-    authorize: (request) => request.headers.authorization === `Bearer ${TOKEN}`,
+    authorize: ({ headers: { authorization } }) =>
+      authorization === 'Bearer guessed too often'
+        ? { retryAfterSeconds: 7 }
+        : authorization === `Bearer ${TOKEN}`,
     log,
     ...options,
   });
@@ -172,6 +181,13 @@ describe('the door', () => {
     expect(source.senders).toHaveLength(0);
   });
 
+  test('says when to come back to whoever guesses', async () => {
+    const { status, body } = await refusal(raw({ authorization: 'Bearer guessed too often' }));
+    expect(status).toBe(429);
+    expect(body).toContain('too many wrong ones');
+    expect(source.senders).toHaveLength(0);
+  });
+
   test('refuses another version and says what to do', async () => {
     const { status, body } = await refusal(
       raw(undefined, `${url.replace('http', 'ws')}${LINK_PATH}?version=99`),
@@ -189,9 +205,9 @@ describe('the door', () => {
 
   test('a worker that is refused logs the reason of the server and keeps trying', async () => {
     const reasons = new Inbox<string>();
-    connect({ token: 'wrong', log: { ...silentLog, warn: (_fields, message) => reasons.add(message) } });
+    connect({ token: 'wrong', log: { ...silentLog, error: (_fields, message) => reasons.add(message) } });
     const [reason] = await reasons.atLeast(1);
-    expect(reason).toContain('401');
+    expect(reason).toContain('the server refuses this worker (HTTP 401');
     expect(reason).toContain('token');
   });
 });
@@ -263,6 +279,31 @@ describe('a worker that misbehaves loses its connection and nothing else happens
     expect(source.received.items).toEqual([]);
     other.client.send({ kind: 'draining' });
     await source.received.atLeast(1);
+  });
+
+  test.each([
+    ['a schema that is nested without end', nested(1_000), /nested too deeply/],
+    ['a catalog that is too large', { description: 'x'.repeat(17 * 1024 * 1024) }, /more than \d+ bytes/],
+  ])('%s, and the worker is told', async (_name, inputSchema, reason) => {
+    const socket = raw();
+    await once(socket, 'open');
+    const entry = { name: 'w', description: null, path: 'w.ts', inputSchema, outputSchema: null };
+    const lists = { aliases: [], steps: [], signals: [], queries: [], updates: [] };
+    socket.send(
+      frame({
+        kind: 'register',
+        catalog: 'default',
+        workflows: [{ entry: { ...entry, ...lists }, settings: {}, declaresSignals: false }],
+        slots: { turns: 1, steps: 1 },
+        resultFormat: 'current',
+        identity: 'x',
+        codeId: 'y',
+      }),
+    );
+    const [code, text] = (await once(socket, 'close')) as [number, Buffer];
+    expect(code).toBe(1008);
+    expect(text.toString()).toMatch(reason);
+    expect(source.received.items).toEqual([]);
   });
 
   test('what came before the malformed message counts, what comes after does not', async () => {
@@ -358,6 +399,25 @@ describe('frames', () => {
     expect(() => packFrames(messages, 50)).toThrow(/kind forget takes \d+ bytes; a frame may have 50/);
   });
 
+  test('are split before they are made, so that no message is made into text twice', () => {
+    let made = 0;
+    const messages = Array.from({ length: 16 }, () => ({
+      toJSON() {
+        made++;
+        return { kind: 'forget', runId: 'x'.repeat(100) };
+      },
+    }));
+    expect(packFrames(messages, 300)).toHaveLength(8);
+    expect(made).toBe(16);
+  });
+
+  test('are measured in bytes', () => {
+    const messages = Array.from({ length: 4 }, () => ({ kind: 'forget', runId: '東京'.repeat(20_000) }));
+    const frames = packFrames(messages, 200_000);
+    for (const frame of frames) expect(frame.length).toBeLessThanOrEqual(200_000);
+    expect(frames.flatMap(unpackFrame)).toEqual(messages);
+  });
+
   test('keep a property named __proto__ from becoming a prototype', () => {
     const [message] = unpackFrame(
       packFrames([JSON.parse('{"kind":"x","properties":{"__proto__":{"polluted":1}}}')])[0]!,
@@ -365,4 +425,39 @@ describe('frames', () => {
     expect((message as { properties: object & { polluted?: unknown } }).properties.polluted).toBeUndefined();
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
+});
+
+describe('an upgrade of anything else', () => {
+  const answerTo = (path: string) =>
+    new Promise<string>((resolve, reject) => {
+      // Its side stays open, whatever the server does.
+      const socket = connectSocket({
+        port: (server.address() as AddressInfo).port,
+        host: '127.0.0.1',
+        allowHalfOpen: true,
+      });
+      let answer = '';
+      socket.on('data', (data) => {
+        answer += data;
+      });
+      socket.on('end', () => resolve(answer));
+      socket.on('error', reject);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    });
+
+  test.each(['//', '//:99999', 'http://[', '/other', '*'])(
+    'is refused and keeps no socket: %s',
+    async (path) => {
+      await listen();
+      expect(await answerTo(path)).toMatch(/^HTTP\/1\.1 4\d\d /);
+      for (let looks = 0; looks < 200; looks++) {
+        const open = await new Promise<number>((resolve) =>
+          server.getConnections((_, count) => resolve(count)),
+        );
+        if (open === 0) return;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      throw new Error('the socket is still open');
+    },
+  );
 });

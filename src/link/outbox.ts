@@ -4,6 +4,8 @@
  * `setImmediate` runs after everything that the current round of I/O caused, microtasks included: messages caused
  * by different sockets and by steps that end at once still share a frame, and none waits for a timer.
  */
+import { setImmediate } from 'node:timers';
+
 export class Outbox<Message extends object> {
   #waiting: Message[] = [];
   #scheduled = false;

@@ -17,8 +17,10 @@ import { Outbox } from './outbox.js';
 import { LINK_PATH, LINK_VERSION, MAX_FRAME_BYTES, packFrames, unpackFrame } from './protocol.js';
 
 export interface WorkerLinkOptions {
-  /** Whether the request may open a link; asked before the handshake. */
-  authorize(request: IncomingMessage): boolean;
+  /** Whether the request may open a link, or when to ask again; asked before the handshake. */
+  authorize(request: IncomingMessage): boolean | { retryAfterSeconds: number };
+  /** What a worker without the right token is told to do; there may be none that it could have. */
+  remedy?: string;
   log: Log;
   /** How often a quiet connection is asked whether it is still there. */
   pingIntervalMs?: number;
@@ -38,6 +40,7 @@ export interface WorkerLink {
 
 export function attachWorkerLink(server: Server, source: TaskSource, options: WorkerLinkOptions): WorkerLink {
   const { log, pingIntervalMs = 10_000, silenceMs = 75_000, maxBufferedBytes = 256 * 1024 * 1024 } = options;
+  const { remedy = 'Give it that in API_AUTH_TOKEN' } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -49,10 +52,18 @@ export function attachWorkerLink(server: Server, source: TaskSource, options: Wo
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
-    const url = new URL(request.url ?? '/', 'http://link');
-    if (url.pathname !== LINK_PATH) return refuse(socket, 404, 'Nothing here accepts a protocol upgrade');
-    if (!options.authorize(request)) return refuse(socket, 401, 'A worker needs the token of this server');
-    const version = url.searchParams.get('version');
+    // Not by `new URL`: what anybody may send need not be one, and nobody would catch what it throws.
+    const [path, query] = (request.url ?? '').split('?', 2);
+    if (path !== LINK_PATH) return refuse(socket, 404, 'Nothing here accepts a protocol upgrade');
+    const authorized = options.authorize(request);
+    if (authorized === false) {
+      return refuse(socket, 401, `A worker needs the token of this server. ${remedy}`);
+    }
+    if (authorized !== true) {
+      const { retryAfterSeconds } = authorized;
+      return refuse(socket, 429, TOO_MANY, { 'Retry-After': String(retryAfterSeconds) });
+    }
+    const version = new URLSearchParams(query).get('version');
     if (version !== String(LINK_VERSION)) {
       return refuse(
         socket,
@@ -87,12 +98,24 @@ export function attachWorkerLink(server: Server, source: TaskSource, options: Wo
   };
 }
 
-function refuse(socket: Duplex, status: number, reason: string): void {
-  const authenticate = status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '';
+const TOO_MANY = 'A worker needs the token of this server, and too many wrong ones came from its address';
+
+function refuse(
+  socket: Duplex,
+  status: number,
+  reason: string,
+  headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {},
+): void {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${authenticate}Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(reason)}\r\nConnection: close\r\n\r\n${reason}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(reason)}\r\nConnection: close\r\n\r\n${reason}`,
+    // A peer that does not end its side would keep the socket otherwise, beyond every timeout and the end of the server.
+    () => socket.destroy(),
   );
 }
+
+/** As much as the frame that closes a WebSocket may carry. */
+const MAX_FAREWELL_BYTES = 123;
 
 class Connection {
   readonly #session: WorkerSession;
@@ -108,12 +131,16 @@ class Connection {
     private readonly maxBufferedBytes: number,
   ) {
     this.#outbox = new Outbox((messages) => this.#deliver(messages));
-    this.#session = source.connect((message) => {
-      if (this.#open) this.#outbox.add(message);
-    });
+    this.#session = source.connect(
+      (message) => {
+        if (this.#open) this.#outbox.add(message);
+      },
+      (reason) => this.#drop(reason),
+    );
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('pong', () => {
       this.#unanswered = 0;
+      if (this.#open) this.#session.seen?.();
     });
     socket.on('error', (error) => log.warn({ worker: remote, err: error }, 'worker link failed'));
     socket.on('close', () => this.#ended());
@@ -167,7 +194,8 @@ class Connection {
   #handle(message: unknown): void {
     const problem = shapeProblem(message);
     if (problem) {
-      this.#drop(`it sent a malformed message: ${problem}`);
+      // Said to the worker too: what it registers is its author's to mend.
+      this.#drop(`it sent a malformed message: ${problem}`, problem);
       return;
     }
     try {
@@ -178,10 +206,16 @@ class Connection {
     }
   }
 
-  #drop(reason: string): void {
+  /** `farewell` is what the worker is told. */
+  #drop(reason: string, farewell?: string): void {
     if (!this.#open) return;
     this.log.warn({ worker: this.remote, reason }, `worker disconnected: ${reason}`);
-    this.socket.terminate();
+    if (farewell === undefined) this.socket.terminate();
+    else {
+      this.socket.close(1008, Buffer.from(farewell).subarray(0, MAX_FAREWELL_BYTES));
+      // One that does not answer the farewell is left all the same.
+      setTimeout(() => this.socket.terminate(), 1_000).unref();
+    }
     this.#ended();
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_STEP_RETRY } from '../core/retry.js';
+import { DEFAULT_STEP_RETRY } from '../core/run/retry.js';
 import { stepDefinition, workflowDefinition } from './definition.js';
-import { DefinitionError, step, workflow, z } from './index.js';
+import { DefinitionError, defineQuery, defineSignal, step, workflow, z } from './index.js';
 
 const fn = () => {};
 
@@ -78,12 +78,77 @@ describe('a definition', () => {
     [
       'an unknown option',
       () => step({ name: 'a', options: { timeout: 1 } as never, fn }),
-      'step "a" has an unknown option "timeout"',
+      'step "a" has no option "timeout": known are startToCloseTimeout, ',
     ],
     [
       'an unknown retry option',
       () => step({ name: 'a', options: { retry: { max: 1 } as never }, fn }),
-      'unknown retry option "max"',
+      'retry of step "a" has no option "max": known are initialInterval, ',
+    ],
+    [
+      'a mistyped option',
+      () => step({ name: 'a', options: { startToCloseTimout: 1 } as never, fn }),
+      'step "a" has no option "startToCloseTimout": did you mean "startToCloseTimeout"?',
+    ],
+    [
+      'a mistyped retry option of a workflow',
+      () => workflow({ name: 'a', options: { retry: { maxAttempts: 1 } as never }, fn }),
+      'retry of workflow "a" has no option "maxAttempts": did you mean "maximumAttempts"?',
+    ],
+    [
+      'options of another library',
+      () => workflow({ name: 'a', options: { activityOptions: {} } as never, fn }),
+      'options of workflow "a" has no option "activityOptions": known are stepOptions, ',
+    ],
+    [
+      'a mistyped part of a workflow',
+      () => workflow({ name: 'a', outputSchemas: z.string(), fn } as never),
+      'workflow "a" has no option "outputSchemas": did you mean "outputSchema"?',
+    ],
+    [
+      'a mistyped part of a step',
+      () => step({ name: 'a', retry: {}, fn } as never),
+      'step "a" has no option "retry": known are name, ',
+    ],
+    [
+      'options that are none',
+      () => step({ name: 'a', options: '30s' as never, fn }),
+      'step "a" must be an object with startToCloseTimeout',
+    ],
+    [
+      'a mistyped part of a declaration',
+      () => workflow({ name: 'a', signals: { s: { inputScheme: z.string() } as never }, fn }),
+      'the declaration of signal "s" of workflow "a" has no option "inputScheme": did you mean "inputSchema"?',
+    ],
+    [
+      'declarations as a list',
+      () => workflow({ name: 'a', signals: ['s'] as never, fn }),
+      'the signals of workflow "a" must be an object',
+    ],
+    [
+      'a definition under another name',
+      () => workflow({ name: 'a', signals: { other: defineSignal('s', {}) }, fn }),
+      'signal "other" of workflow "a" is declared by the definition of signal "s"',
+    ],
+    [
+      'a definition of another kind',
+      () => workflow({ name: 'a', signals: { s: defineQuery('s', {}) }, fn }),
+      'signal "s" of workflow "a" is declared by the definition of query "s"',
+    ],
+    [
+      'an unknown option for one call',
+      () => step({ name: 'a', fn }).with({ retries: 1 } as never),
+      '"retry"?',
+    ],
+    [
+      'an answer of a signal',
+      () => defineSignal('s', { outputSchema: z.string() }),
+      'no option "outputSchema"',
+    ],
+    [
+      'a message that is not declared',
+      () => defineSignal(workflow({ name: 'a', signals: { approve: {} }, fn }), 'aprove' as never),
+      'workflow "a" declares no signal "aprove": did you mean "approve"?',
     ],
     [
       'a timeout of 0',

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type Failure, toFailure } from '../core/failure.js';
+import { type Failure, toFailure } from '../core/history/failure.js';
+import { retryAfterOf } from '../core/run/retry.js';
 import {
   CancelledError,
   ChildWorkflowError,
   errorOf,
   FatalError,
   isCancellation,
+  RetryAfterError,
   StepError,
   TimeoutError,
   ValidationError,
@@ -84,5 +86,30 @@ describe('errors and failures', () => {
     expect(isCancellation(new Error('x', { cause: cancelled }))).toBe(false);
     expect(isCancellation(new TimeoutError())).toBe(false);
     expect(isCancellation('CancelledError')).toBe(false);
+  });
+});
+
+describe('a RetryAfterError', () => {
+  test.each<[string | number | Date, number]>([
+    ['30s', 30_000],
+    [250, 250],
+    [new Date(0), 0],
+    ['365 days', 365 * 86_400_000],
+  ])('of %s has its wait', (time, ms) => {
+    const error = new RetryAfterError('busy', time);
+    expect([error.message, error.retryAfterMs, retryAfterOf(error)]).toEqual(['busy', ms, ms]);
+  });
+
+  test.each([
+    ...[-5, Number.NaN, 1e18, 'soon', '366 days', new Date('nonsense'), new Date(8.64e15)],
+    ...[null, undefined, {}],
+  ])('of %s is still an error that is tried again, and says what is wrong', (time) => {
+    const cause = new Error('429');
+    const error = new RetryAfterError('busy', time as never, { cause });
+    expect(error).toMatchObject({ name: 'RetryAfterError', cause });
+    expect(error.message).toMatch(/^busy \(the time of this RetryAfterError/);
+    expect(error).not.toHaveProperty('retryAfterMs');
+    expect(error).not.toHaveProperty('nonRetryable');
+    expect(retryAfterOf(error)).toBeUndefined();
   });
 });

@@ -5,7 +5,10 @@
  * failure again (`toFailure` in core), so a step's error reaches the caller of the workflow unchanged: name, message,
  * own properties, cause.
  */
-import type { Failure, FailureKind } from '../core/failure.js';
+
+import type { Failure, FailureKind } from '../core/history/failure.js';
+import { MAX_RETRY_AFTER_MS, markRetryAfter } from '../core/run/retry.js';
+import { type Duration, DurationError, toMs } from '../core/values/duration.js';
 
 /** The class that was constructed; a bundler may have renamed our own, never the author's. */
 const nameOf = (target: { name: string }, own: object, ownName: string): string =>
@@ -20,6 +23,47 @@ export class FatalError extends Error {
   }
 }
 
+/**
+ * Thrown by a step that knows when trying again makes sense, such as a service that has said so: the next attempt starts
+ * after this time, or at this date, in place of the wait that the retry policy names. The attempt counts like any other.
+ *
+ * What a service has said may be nonsense. That is no reason to give the step up, which is what an error of the constructor
+ * would do: the message says so, and the policy names the wait.
+ */
+export class RetryAfterError extends Error {
+  /** Missing where the time cannot be used. */
+  declare readonly retryAfterMs?: number;
+  constructor(message: string, retryAfter: Duration | Date, options?: ErrorOptions) {
+    const wait = waitOf(retryAfter);
+    super(typeof wait === 'number' ? message : `${message} (${wait.problem})`, options);
+    this.name = nameOf(new.target, RetryAfterError, 'RetryAfterError');
+    if (typeof wait !== 'number') return;
+    this.retryAfterMs = wait;
+    markRetryAfter(this, wait);
+  }
+}
+
+/** Milliseconds; a date that has passed means now. */
+function waitOf(retryAfter: Duration | Date): number | { problem: string } {
+  // Not by its class: a date of another realm is a date as well.
+  if (Object.prototype.toString.call(retryAfter) === '[object Date]') {
+    const ms = (retryAfter as Date).getTime() - Date.now();
+    if (ms <= MAX_RETRY_AFTER_MS) return Math.max(0, Math.ceil(ms));
+  } else {
+    try {
+      const ms = toMs(retryAfter as Duration, 'the time of this RetryAfterError');
+      if (ms <= MAX_RETRY_AFTER_MS) return ms;
+    } catch (error) {
+      if (error instanceof DurationError) return { problem: error.message };
+      throw error;
+    }
+  }
+  const days = MAX_RETRY_AFTER_MS / 86_400_000;
+  return {
+    problem: `the time of this RetryAfterError, ${String(retryAfter)}, is no date or more than ${days} days away`,
+  };
+}
+
 export interface SchemaIssue {
   path: (string | number)[];
   message: string;
@@ -27,8 +71,7 @@ export interface SchemaIssue {
 }
 
 /** A value does not fit its schema. Never retried: the same value will not fit the next time either. */
-export class ValidationError extends Error {
-  readonly nonRetryable = true;
+export class ValidationError extends FatalError {
   constructor(
     message: string,
     readonly issues: SchemaIssue[] = [],
@@ -156,10 +199,15 @@ export class DefinitionError extends Error {
 
 /** Whether `error` says that work was cancelled, also when a step or child workflow reports it as its cause. */
 export function isCancellation(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const kind = (error as { failureKind?: unknown }).failureKind;
-  if (kind === 'cancelled') return true;
-  return (kind === 'step' || kind === 'child') && isCancellation(error.cause);
+  try {
+    if (!(error instanceof Error)) return false;
+    const kind = (error as { failureKind?: unknown }).failureKind;
+    if (kind === 'cancelled') return true;
+    return (kind === 'step' || kind === 'child') && isCancellation(error.cause);
+  } catch {
+    // Such as a proxy that does not let itself be asked: whatever it is, it is none of ours.
+    return false;
+  }
 }
 
 /** The error that `failure` stands for, outside a step or child that would wrap it. */

@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { retryAfterOf } from '../core/run/retry.js';
 import { sendHttpRequest, sendPostRequest } from './http-steps.js';
+import { allowPrivateAddresses } from './outbound/exchange.js';
 
 let server: Server;
 let other: Server;
@@ -26,6 +28,7 @@ function answer(request: IncomingMessage, response: ServerResponse, body: string
       break;
     case '/status':
       response.statusCode = Number(url.searchParams.get('code'));
+      if (url.searchParams.has('after')) response.setHeader('retry-after', url.searchParams.get('after')!);
       response.setHeader('content-type', 'application/json');
       response.end('{"why":"because"}');
       break;
@@ -38,6 +41,11 @@ function answer(request: IncomingMessage, response: ServerResponse, body: string
       response.statusCode = 302;
       response.setHeader('location', '/loop');
       response.end();
+      break;
+    case '/switch':
+      response.socket!.end(
+        'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n',
+      );
       break;
     case '/large':
       response.end(Buffer.alloc(11 * 1024 * 1024, 'x'));
@@ -59,6 +67,7 @@ async function listen(): Promise<[Server, string]> {
 }
 
 beforeAll(async () => {
+  allowPrivateAddresses('all');
   [server, base] = await listen();
   [other, otherBase] = await listen();
 });
@@ -70,6 +79,37 @@ afterAll(async () => {
 });
 
 type Echo = { method: string; headers: Record<string, string>; body: string };
+
+describe('Retry-After', () => {
+  const refused = async (code: number, after: string): Promise<unknown> => {
+    const url = `${base}/status?code=${code}&after=${encodeURIComponent(after)}`;
+    const error: unknown = await sendHttpRequest({ url }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'HttpError', status: code });
+    return retryAfterOf(error);
+  };
+
+  test.each([
+    ['seconds', 429, '30', 30_000],
+    ['none at all', 503, '0', 0],
+    ['more than a day', 503, '99999999999', 86_400_000],
+    ['a date that has passed', 429, 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    ['a date that is far', 503, 'Fri, 21 Oct 2950 07:28:00 GMT', 86_400_000],
+  ])('%s', async (_what, code, after, expected) => expect(await refused(code, after)).toBe(expected));
+
+  test('a date that is near', async () => {
+    const ms = await refused(429, new Date(Date.now() + 600_000).toUTCString());
+    expect(ms).toBeGreaterThan(500_000);
+    expect(ms).toBeLessThanOrEqual(600_000);
+  });
+
+  test.each([
+    ['of another answer', 500, '30'],
+    ['of an answer that is not tried again', 404, '30'],
+    ['that is neither', 429, 'soon'],
+    ['that is negative', 429, '-5'],
+    ['that is no whole number', 429, '1.5'],
+  ])('%s says nothing', async (_what, code, after) => expect(await refused(code, after)).toBeUndefined());
+});
 
 describe('sendHttpRequest', () => {
   test('sends JSON and gives the answer', async () => {
@@ -143,7 +183,7 @@ describe('sendHttpRequest', () => {
   });
 
   test('follows redirects, and drops credentials on the way to another origin', async () => {
-    const headers = { authorization: 'Bearer x', cookie: 'a=b', 'x-own': 'y' };
+    const headers = { authorization: 'Bearer x', cookie: 'a=b', 'x-api-key': 'y', accept: 'text/csv' };
     const same = await sendHttpRequest({ url: `${base}/redirect?to=/echo`, headers });
     expect((same.body as Echo).headers).toMatchObject(headers);
     expect(same.url).toBe(`${base}/echo`);
@@ -151,9 +191,10 @@ describe('sendHttpRequest', () => {
       url: `${base}/redirect?to=${encodeURIComponent(`${otherBase}/echo`)}`,
       headers,
     });
-    expect((crossed.body as Echo).headers).toMatchObject({ 'x-own': 'y' });
-    expect((crossed.body as Echo).headers).not.toHaveProperty('authorization');
-    expect((crossed.body as Echo).headers).not.toHaveProperty('cookie');
+    expect((crossed.body as Echo).headers).toMatchObject({ accept: 'text/csv' });
+    for (const name of ['authorization', 'cookie', 'x-api-key']) {
+      expect((crossed.body as Echo).headers).not.toHaveProperty(name);
+    }
   });
 
   test('a body goes on to the same origin only, and where the answer says so', async () => {
@@ -165,6 +206,18 @@ describe('sendHttpRequest', () => {
     await expect(sendHttpRequest({ url: `${base}/redirect?code=307&to=${to}`, payload: 1 })).rejects.toThrow(
       'redirects a request with a body',
     );
+  });
+
+  test('an answer that switches the protocol is none, and may be another one next time', async () => {
+    const refusal = sendHttpRequest({ url: `${base}/switch` });
+    await expect(refusal).rejects.toThrow('closed without an answer');
+    await expect(refusal).rejects.not.toHaveProperty('nonRetryable');
+  });
+
+  test('a tunnel is no request', async () => {
+    const refusal = sendHttpRequest({ url: `${base}/echo`, method: 'connect' as 'GET' });
+    await expect(refusal).rejects.toThrow('CONNECT opens a tunnel');
+    await expect(refusal).rejects.toMatchObject({ nonRetryable: true });
   });
 
   test('ends a loop of redirects, and an answer that is too large', async () => {

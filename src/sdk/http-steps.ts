@@ -3,20 +3,49 @@
  * worker's side, never in the workflow sandbox.
  *
  * 1. Only http and https, no credentials in the address; a redirect from https to http is refused.
- * 2. At most five redirects. Credentials in headers do not cross to another origin, and neither does a body.
- * 3. An answer beyond the size limit fails rather than being cut.
+ * 2. Only addresses that the operator allows, on every connection that is made (outbound/exchange.ts).
+ * 3. At most five redirects. Only headers that can hold no secret cross to another origin, and a body never does.
+ * 4. An answer beyond the size limit fails rather than being cut.
  */
+import { markRetryAfter } from '../core/run/retry.js';
 import { FatalError } from './errors.js';
+import { filledIn } from './header-templates.js';
 import type { HttpRequest, HttpResponse, ResponseOptions } from './http.js';
+import { type Answer, exchange } from './outbound/exchange.js';
 import { type Step, step } from './step.js';
 import { stepContext } from './step-context.js';
 
 const MAX_REDIRECTS = 5;
-/** As much as a payload of a history may hold several times over; what is larger belongs into a store, not a history. */
-const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
 /** A service that takes longer is asked again by the step's retry policy. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const MAX_BODY_IN_ERROR = 2_000;
+/** A service may ask for patience, but not for more than this: what it says is not under the author's control. */
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+/** Of the connection, not of the request: two ideas of where a request ends are how one is smuggled in another. */
+const CONNECTION_HEADERS = [
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/**
+ * What an author sends along is for the service it was written for: an API key may stand in a header of any name. So these
+ * alone go with a redirect to another origin, since they say what is wanted and not who wants it.
+ */
+const CROSSING_HEADERS = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'content-type',
+  'idempotency-key',
+  'user-agent',
+]);
 
 /** An answer outside 200 to 299. */
 export class HttpError extends Error {
@@ -25,10 +54,12 @@ export class HttpError extends Error {
     readonly url: string,
     readonly status: number,
     readonly body: unknown,
+    retryAfterMs?: number,
   ) {
     super(`${url} answered ${status}`);
     this.name = 'HttpError';
     this.nonRetryable = status !== 408 && status !== 429 && status < 500;
+    if (retryAfterMs !== undefined) markRetryAfter(this, retryAfterMs);
   }
 }
 
@@ -45,24 +76,36 @@ export const sendPostRequest: Step<HttpRequest, HttpResponse> = step({
     send({ ...request, method: 'POST', responseOptions: { headers: false, body: false } }),
 });
 
-async function send(request: HttpRequest): Promise<HttpResponse> {
+/** As a workflow sends it: its headers may name environment variables. */
+type Sent = HttpRequest & { headerTemplates?: true };
+
+async function send(request: Sent): Promise<HttpResponse> {
   const { signal, idempotencyKey } = stepContext();
   const abort = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
   let url = checkUrl(request.url);
   let method = (request.method ?? (request.payload === undefined ? 'GET' : 'POST')).toUpperCase();
+  if (method === 'CONNECT')
+    throw new FatalError('CONNECT opens a tunnel, which is not a request: use another method');
   let body = encodeBody(request);
-  const headers = new Headers(request.headers);
+  const headers = new Headers(
+    request.headerTemplates ? filledIn(request.headers, process.env) : request.headers,
+  );
+  const forbidden = CONNECTION_HEADERS.find((name) => headers.has(name));
+  if (forbidden) throw new FatalError(`the header ${forbidden} is for the connection, not for a request`);
+  if (body !== undefined && (method === 'GET' || method === 'HEAD')) {
+    throw new FatalError(`a ${method} request cannot have a payload`);
+  }
   if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
   if (method !== 'GET' && method !== 'HEAD' && !headers.has('idempotency-key')) {
     headers.set('idempotency-key', idempotencyKey);
   }
   for (let redirects = 0; ; redirects++) {
-    const response = await fetch(url, { method, headers, body, redirect: 'manual', signal: abort });
+    const response = await exchange(url, { method, headers, body, signal: abort });
     const location = response.headers.get('location');
     if (response.status < 300 || response.status > 399 || location === null) {
       return answer(url, response, request.responseOptions ?? {});
     }
-    await response.body?.cancel();
+    response.discard();
     if (redirects === MAX_REDIRECTS)
       throw new FatalError(`${request.url} redirects more than ${MAX_REDIRECTS} times`);
     const target = checkUrl(location, url);
@@ -78,7 +121,7 @@ async function send(request: HttpRequest): Promise<HttpResponse> {
     if (target.origin !== url.origin) {
       if (body !== undefined)
         throw new FatalError(`${url.href} redirects a request with a body to ${target.origin}`);
-      for (const name of ['authorization', 'cookie', 'proxy-authorization']) headers.delete(name);
+      for (const name of [...headers.keys()]) if (!CROSSING_HEADERS.has(name)) headers.delete(name);
     }
     url = target;
   }
@@ -107,40 +150,42 @@ function encodeBody(request: HttpRequest): string | undefined {
   return typeof payload === 'string' && hasType ? payload : JSON.stringify(payload);
 }
 
-async function answer(url: URL, response: Response, options: ResponseOptions): Promise<HttpResponse> {
-  const text = await readText(url, response);
-  if (!response.ok) {
+async function answer(url: URL, response: Answer, options: ResponseOptions): Promise<HttpResponse> {
+  const text = await response.text();
+  const ok = response.status >= 200 && response.status <= 299;
+  if (!ok) {
     throw new HttpError(
       url.href,
       response.status,
-      readBody(response, text.slice(0, MAX_BODY_IN_ERROR), 'auto'),
+      readBody(url, response, text.slice(0, MAX_BODY_IN_ERROR), 'auto'),
+      retryAfter(response),
     );
   }
   return {
     url: url.href,
     status: response.status,
     statusText: response.statusText,
-    ok: response.ok,
+    ok,
     headers: pickHeaders(response.headers, options.headers ?? true),
-    body: readBody(response, text, options.body ?? 'auto'),
+    body: readBody(url, response, text, options.body ?? 'auto'),
   };
 }
 
-async function readText(url: URL, response: Response): Promise<string> {
-  if (!response.body) return '';
-  const decoder = new TextDecoder();
-  let text = '';
-  let bytes = 0;
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_RESPONSE_BYTES)
-      throw new FatalError(`${url.href} answers more than ${MAX_RESPONSE_BYTES} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+/** When a service that is busy wants to be asked again: seconds, or a date of HTTP. What is neither says nothing. */
+function retryAfter({ status, headers }: Answer): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const text = headers.get('retry-after')?.trim() ?? '';
+  const isDate = /^[a-z]{3,9},? /i.test(text);
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : isDate ? Date.parse(text) - Date.now() : Number.NaN;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, Math.ceil(ms)), MAX_RETRY_AFTER_MS);
 }
 
-function readBody(response: Response, text: string, how: NonNullable<ResponseOptions['body']>): unknown {
+function readBody(
+  url: URL,
+  response: Answer,
+  text: string,
+  how: NonNullable<ResponseOptions['body']>,
+): unknown {
   if (how === false || text === '') return null;
   if (how === 'text') return text;
   const isJson = /[/+]json\b/i.test(response.headers.get('content-type') ?? '');
@@ -149,7 +194,7 @@ function readBody(response: Response, text: string, how: NonNullable<ResponseOpt
     return JSON.parse(text);
   } catch {
     if (how === 'auto') return text;
-    throw new FatalError(`${response.url} answers something that is not JSON`);
+    throw new FatalError(`${url.href} answers something that is not JSON`);
   }
 }
 

@@ -1,9 +1,12 @@
 /** HTTP from a workflow: requests run as built-in steps, so they are retried and recorded like any other. */
+import { FEEDBACK_SIGNAL } from '../core/run/callback.js';
+import { type OpenCallback, openCallback } from './callback.js';
 import { UsageError } from './errors.js';
+import { templatesOf } from './header-templates.js';
 import { workflowInfo } from './info.js';
 import { defineSignal, setHandler } from './messages.js';
-import { currentRuntime, type Settle, type WorkflowRuntime } from './runtime.js';
-import { inCurrentScope } from './scope.js';
+import { checkOptions } from './options.js';
+import { currentRuntime, type WorkflowRuntime } from './runtime.js';
 import { callBuiltInStep } from './step.js';
 
 export interface HttpRequest {
@@ -39,11 +42,15 @@ export interface HttpResponse {
 
 /**
  * Makes a request as a step. An answer outside 200 to 299 fails it with an `HttpError` that has `status` and `body`:
- * 408, 429 and 5xx are tried again by the step's policy, others are not.
+ * 408, 429 and 5xx are tried again by the step's policy, others are not. Where a 429 or 503 says when to come back
+ * (`Retry-After`), the next attempt starts then.
  */
 export async function sendHttpRequest(request: HttpRequest): Promise<HttpResponse> {
-  checkRequest('sendHttpRequest()', request);
-  return (await callBuiltInStep('sendHttpRequest', request)) as HttpResponse;
+  checkRequest('sendHttpRequest()', request, ['url', 'method', 'payload', 'headers', 'responseOptions']);
+  if (request.responseOptions !== undefined)
+    checkOptions('responseOptions of sendHttpRequest()', request.responseOptions, ['headers', 'body']);
+  const sent = { ...request, ...templatesOf(request) };
+  return (await callBuiltInStep('sendHttpRequest', sent)) as HttpResponse;
 }
 
 export interface WebhookRequest {
@@ -53,49 +60,56 @@ export interface WebhookRequest {
 }
 
 /**
- * Posts `{ workflowId, payload }` to a service and waits until it answers by POST /workflow/{workflowId}/feedback;
- * resolves to that answer's payload. Feedback that comes before it is waited for is kept, in order.
+ * Posts `{ workflowId, payload, callbackId, callbackUrl }` to a service and waits until it answers: with POST to
+ * `callbackUrl`, or by POST /workflow/{workflowId}/feedback, whose body may name the `callbackId`. Resolves to what was
+ * answered. Feedback that names no callback goes to the call that has waited longest; what comes before it is waited
+ * for is kept, in order.
  */
 export async function sendPostRequestAndAwaitWebhook(request: WebhookRequest): Promise<unknown> {
-  checkRequest('sendPostRequestAndAwaitWebhook()', request);
-  const feedback = feedbackOf(currentRuntime('sendPostRequestAndAwaitWebhook()'));
+  const what = 'sendPostRequestAndAwaitWebhook()';
+  checkRequest(what, request, ['url', 'payload', 'headers']);
+  const feedback = feedbackOf(currentRuntime(what));
+  const callback = openCallback(what);
   const { url, headers, payload } = request;
   const { workflowId } = workflowInfo();
-  await callBuiltInStep('sendPostRequest', { url, headers, payload: { workflowId, payload } });
-  return feedback.next();
+  const posted = { workflowId, payload, callbackId: callback.id, callbackUrl: callback.url };
+  await callBuiltInStep('sendPostRequest', { url, headers, ...templatesOf(request), payload: posted });
+  return feedback.answerOf(callback);
 }
 
-function checkRequest(what: string, request: { url: string }): void {
-  if (typeof request?.url !== 'string') throw new UsageError(`${what} needs a url`);
+function checkRequest(what: string, request: { url: string }, known: readonly string[]): void {
+  checkOptions(what, request, known);
+  if (typeof request.url !== 'string') throw new UsageError(`${what} needs a url`);
 }
 
-const resume = defineSignal<[unknown]>('resume');
+const resume = defineSignal<[unknown]>(FEEDBACK_SIGNAL);
 
-/** Feedback of one run in the order it came; whoever waits first gets the next one. */
+/**
+ * Feedback of one run that names no callback, in the order it came; whoever waits first gets the next one. Waiting begins
+ * when the request has been answered: recorded histories have it so.
+ */
 class Feedback {
   readonly #received: unknown[] = [];
-  readonly #waiting: Settle<unknown>[] = [];
+  #waiting: OpenCallback[] = [];
 
   receive(payload: unknown): void {
-    const waiter = this.#waiting.shift();
-    if (waiter) waiter.resolve(payload);
+    this.#leaveAnswered();
+    const callback = this.#waiting.shift();
+    if (callback) callback.answer(payload);
     else this.#received.push(payload);
   }
 
-  next(): Promise<unknown> {
-    return inCurrentScope<unknown>('waiting for feedback', (settle) => {
-      if (this.#received.length > 0) {
-        settle.resolve(this.#received.shift());
-        return () => {};
-      }
-      this.#waiting.push(settle);
-      return (cancellation) => {
-        const at = this.#waiting.indexOf(settle);
-        if (at < 0) return;
-        this.#waiting.splice(at, 1);
-        settle.reject(cancellation);
-      };
+  answerOf(callback: OpenCallback): Promise<unknown> {
+    if (!callback.isAnswered && this.#received.length > 0) callback.answer(this.#received.shift());
+    if (!callback.isAnswered) this.#waiting.push(callback);
+    return callback.wait(() => {
+      this.#waiting = this.#waiting.filter((other) => other !== callback);
     });
+  }
+
+  /** Those that were answered at their own address do not wait any more. */
+  #leaveAnswered(): void {
+    this.#waiting = this.#waiting.filter(({ isAnswered }) => !isAnswered);
   }
 }
 

@@ -2,10 +2,12 @@
 
 export { z } from 'zod';
 export type { RetryOptions } from '../core/catalog.js';
-export { type Duration, DurationError } from '../core/duration.js';
-export type { CancellationType } from '../core/event.js';
-export { PayloadError } from '../core/json.js';
-export type { HandlerDeclaration, HandlerDeclarations, StepOptions } from './definition.js';
+export type { CostInput } from '../core/cost/cost.js';
+export type { CancellationType } from '../core/history/event.js';
+export { type Duration, DurationError } from '../core/values/duration.js';
+export { PayloadError } from '../core/values/json.js';
+export { type Callback, type CallbackOptions, createCallback } from './callback.js';
+export type { HandlerDeclaration, HandlerDeclarations } from './definition.js';
 export {
   CancelledError,
   ChildWorkflowError,
@@ -14,6 +16,7 @@ export {
   ExternalWorkflowError,
   FatalError,
   isCancellation,
+  RetryAfterError,
   type SchemaIssue,
   StepError,
   TerminatedError,
@@ -56,9 +59,11 @@ export type { Schema } from './schema.js';
 export { CancellationScope, type CancellationScopeOptions } from './scope.js';
 export { type Step, step } from './step.js';
 export { type Logger, type StepContext, stepContext } from './step-context.js';
+export type { StepOptions } from './step-options.js';
 export { condition, sleep } from './waiting.js';
 export {
   type ChildOptions,
+  type DeclaredMessages,
   type Workflow,
   type WorkflowContext,
   type WorkflowOptions,

@@ -1,8 +1,9 @@
 /** What a workflow can know and say: about itself, its versions, and to other workflows. */
-import { isWorkflowId } from '../core/names.js';
+import { isPatchId, isWorkflowId, MAX_PATCH_ID_LENGTH } from '../core/values/names.js';
 import { UsageError } from './errors.js';
-import type { SignalDefinition } from './messages.js';
+import { checkMessageName, type SignalDefinition } from './messages.js';
 import { currentRuntime, type LogLevel, type WorkflowInfo } from './runtime.js';
+import { checkValue } from './schema.js';
 import { inCurrentScope } from './scope.js';
 import type { Logger } from './step-context.js';
 
@@ -41,8 +42,11 @@ export function deprecatePatch(patchId: string): void {
 }
 
 function patch(what: string, patchId: string, deprecated: boolean): boolean {
-  if (typeof patchId !== 'string' || patchId === '')
-    throw new UsageError(`${what} needs an id for the change`);
+  if (!isPatchId(patchId)) {
+    throw new UsageError(
+      `${what} needs an id for the change, of 1 to ${MAX_PATCH_ID_LENGTH} characters, without halves of surrogate pairs`,
+    );
+  }
   const runtime = currentRuntime(what);
   runtime.assertMayAct(what);
   return runtime.patched(patchId, deprecated);
@@ -62,9 +66,13 @@ export const log: Logger = Object.freeze({
 export interface ExternalWorkflowHandle {
   readonly workflowId: string;
   /** Resolves when the signal is recorded for the other workflow. */
-  signal<Args extends unknown[]>(signal: SignalDefinition<Args> | string, ...args: Args): Promise<void>;
+  readonly signal: <Sent extends unknown[]>(
+    // biome-ignore lint/suspicious/noExplicitAny: what arrives is the other workflow's business.
+    signal: SignalDefinition<any, Sent> | string,
+    ...args: Sent
+  ) => Promise<void>;
   /** Asks the other workflow to stop; resolves when the request is recorded for it. */
-  cancel(): Promise<void>;
+  readonly cancel: () => Promise<void>;
 }
 
 /** Another workflow, by its id. */
@@ -76,7 +84,10 @@ export function getExternalWorkflowHandle(workflowId: string): ExternalWorkflowH
   return {
     workflowId,
     signal(signal, ...args) {
-      const name = typeof signal === 'string' ? signal : signal.name;
+      const name = typeof signal === 'string' ? signal : signal?.name;
+      checkMessageName('signal', name);
+      // Only checked: the other workflow parses it itself, and transforms must not be applied twice.
+      if (typeof signal === 'object') checkValue(signal.inputSchema, args[0], `payload of signal "${name}"`);
       return inCurrentScope('signal()', (settle) => runtime.signalExternal(workflowId, name, args, settle));
     },
     cancel() {

@@ -1,5 +1,7 @@
 /** Many jobs side by side, with a bound. */
 import { isCancellation, UsageError } from './errors.js';
+import type { Later, Result } from './inference.js';
+import { checkOptions } from './options.js';
 import { CancellationScope } from './scope.js';
 
 export type JobResult<T> =
@@ -8,7 +10,7 @@ export type JobResult<T> =
 
 export interface ParallelOptions<T> {
   /** Functions, so that each job starts when it is its turn: `() => ship(order)`. */
-  jobs: readonly (() => T | Promise<T>)[];
+  jobs: readonly (() => Result<T>)[];
   /** How many may run at a time. Default all. */
   concurrency?: number;
   /** Called as jobs end, in the order in which they end. */
@@ -19,7 +21,12 @@ export interface ParallelOptions<T> {
  * Runs jobs and answers each one's outcome, in the order of `jobs`. A job that fails does not disturb the others. When
  * the surrounding scope is cancelled no further job starts, and the whole rejects once those under way have ended.
  */
+export function executeInParallel<T>(
+  options: Omit<ParallelOptions<T>, 'jobs'> & { jobs: readonly (() => Later<T>)[] },
+): Promise<JobResult<T>[]>;
+export function executeInParallel<T>(options: ParallelOptions<T>): Promise<JobResult<T>[]>;
 export async function executeInParallel<T>(options: ParallelOptions<T>): Promise<JobResult<T>[]> {
+  checkOptions('executeInParallel()', options, ['jobs', 'concurrency', 'onJobCompleted']);
   const { jobs, concurrency = jobs?.length, onJobCompleted } = options;
   const scope = CancellationScope.current();
   checkJobs(jobs);

@@ -9,9 +9,9 @@
  *    the operation at once is the runtime's business; cancelling what is settled changes nothing.
  * 3. Values cross as values; the runtime encodes them and throws `PayloadError` for what JSON cannot carry.
  */
-import type { CancellationType, StepSettings } from '../core/event.js';
+import type { CancellationType, StepSettings } from '../core/history/event.js';
 import { type CancelledError, UsageError } from './errors.js';
-import type { CancellationScope } from './scope.js';
+import type { Schema } from './schema.js';
 
 export interface WorkflowInfo {
   readonly workflowId: string;
@@ -54,14 +54,20 @@ export type Handler = (...args: never[]) => unknown;
 export interface HandlerOptions {
   validator?: (...args: never[]) => void;
   description?: string;
+  /** Of the message's own definition; what the workflow declares holds as well. */
+  inputSchema?: Schema;
+  outputSchema?: Schema;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
+/** A cancellation scope. Only scope.ts, which makes them, looks inside. */
+export type Scope = object;
+
 /** What carries the current scope over awaits: an AsyncLocalStorage, or something that behaves like one. */
 export interface ScopeStorage {
-  getStore(): CancellationScope | undefined;
-  run<T>(scope: CancellationScope, fn: () => T): T;
+  getStore(): Scope | undefined;
+  run<T>(scope: Scope, fn: () => T): T;
 }
 
 export interface WorkflowRuntime {
@@ -75,7 +81,7 @@ export interface WorkflowRuntime {
   random(): number;
   /** The settings that this workflow gives to all its steps. */
   readonly stepDefaults: StepDefaults;
-  readonly rootScope: CancellationScope;
+  readonly rootScope: Scope;
   readonly scopes: ScopeStorage;
 
   scheduleStep(request: StepRequest, settle: Settle<unknown>): Cancel;
@@ -90,6 +96,14 @@ export interface WorkflowRuntime {
   setHandler(kind: MessageKind, name: string, handler: Handler | undefined, options: HandlerOptions): void;
   /** Whether no signal or update handler is under way. */
   allHandlersFinished(): boolean;
+
+  /** Another one each time and the same at a replay, without drawing on `random`. */
+  newCallbackId(): string;
+  /**
+   * Where outsiders post for the callback. `isChecked`: not everything that may be posted counts. `isOwnId`: the author's,
+   * so that the next run of the chain may make the same one again.
+   */
+  callbackUrl(callbackId: string, traits: { isChecked: boolean; isOwnId: boolean }): string;
 
   patched(patchId: string, deprecated: boolean): boolean;
   log(level: LogLevel, message: string, fields: object): void;
@@ -118,6 +132,6 @@ export function hasRuntime(): boolean {
 export function currentRuntime(what: string): WorkflowRuntime {
   if (current) return current;
   throw new UsageError(
-    `${what} can only be used inside a workflow's fn: not in a step, not while a file is being loaded, and not in plain code`,
+    `${what} can only be used inside a workflow's fn: not in a step, not while a file is being loaded, and not in plain code. Tests run workflows by createTestEnvironment() of "perdure/testing"`,
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DefinitionError, z } from './index.js';
+import { z } from './index.js';
 import { jsonSchemaOf, parse, type Schema } from './schema.js';
 
 /** A schema of another library, which answers later. */
@@ -38,11 +38,30 @@ describe('jsonSchemaOf', () => {
     expect(jsonSchemaOf(own, 'output')).toEqual({ type: 'string', own: true });
   });
 
-  test('says what to do when there is none', () => {
-    expect(() => jsonSchemaOf(custom({}), 'input')).toThrow(DefinitionError);
-    expect(() => jsonSchemaOf(z.object({ at: z.date() }), 'input')).toThrow(
-      /gives no JSON Schema: .*z\.iso\.datetime\(\)/,
-    );
+  test('says what it can of what JSON Schema has no words for', () => {
+    const schema = z.object({ id: z.string(), at: z.string().transform((text) => new Date(text)) });
+    expect(jsonSchemaOf(schema, 'input')).toMatchObject({ properties: { at: { type: 'string' } } });
+    expect(jsonSchemaOf(schema, 'output')).toMatchObject({
+      properties: { id: { type: 'string' }, at: {} },
+      required: ['id', 'at'],
+    });
+    expect(jsonSchemaOf(z.object({ n: z.bigint(), s: z.string() }), 'input')).toMatchObject({
+      properties: { n: {}, s: { type: 'string' } },
+    });
+  });
+
+  test('says nothing where nothing can be said', () => {
+    expect(jsonSchemaOf(custom({}), 'input')).toBeNull();
+    expect(
+      jsonSchemaOf(
+        z.string().transform((text) => text.length),
+        'output',
+      ),
+    ).toBeNull();
+    const throwing = () => {
+      throw new Error('no');
+    };
+    expect(jsonSchemaOf(custom({ jsonSchema: { input: throwing, output: throwing } }), 'output')).toBeNull();
   });
 });
 

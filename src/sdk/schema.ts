@@ -2,7 +2,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import * as z from 'zod';
 import type { JsonSchema } from '../core/catalog.js';
-import { DefinitionError, type SchemaIssue, ValidationError } from './errors.js';
+import { type SchemaIssue, ValidationError } from './errors.js';
 
 export type Schema = StandardSchemaV1;
 
@@ -26,6 +26,12 @@ export function parse(schema: Schema | undefined, value: unknown, what: string):
   if (!schema) return value;
   const result = schema['~standard'].validate(value);
   return isPromise(result) ? result.then((settled) => accept(settled, what)) : accept(result, what);
+}
+
+/** Throws where the value does not fit, as far as that is known at once. @throws ValidationError */
+export function checkValue(schema: Schema | undefined, value: unknown, what: string): void {
+  const checked = parse(schema, value, what);
+  if (isPromise(checked)) checked.catch(() => {});
 }
 
 export function isPromise<T>(value: T | PromiseLike<T>): value is Promise<T> {
@@ -58,25 +64,24 @@ function issueOf(issue: StandardSchemaV1.Issue): SchemaIssue {
 type Io = 'input' | 'output';
 
 /**
- * JSON Schema 2020-12 of what goes into (`input`) or comes out of (`output`) a schema.
- * @throws DefinitionError when the schema gives none
+ * JSON Schema 2020-12 of what goes into (`input`) or comes out of (`output`) a schema, as far as JSON Schema can say it: a
+ * part that it has no words for, such as what a transform makes, allows everything. Null where nothing is left.
  */
-export function jsonSchemaOf(schema: Schema, io: Io): JsonSchema {
-  let why = 'it has no JSON Schema';
-  for (const give of [standardJsonSchema, zodJsonSchema, ownJsonSchema]) {
+export function jsonSchemaOf(schema: Schema, io: Io): JsonSchema | null {
+  for (const give of [zodJsonSchema, standardJsonSchema, ownJsonSchema]) {
     try {
       const given = give(schema, io);
       // Through JSON, so that what is registered is plain data whatever the library returned.
-      if (given) return JSON.parse(JSON.stringify(given)) as JsonSchema;
-    } catch (error) {
-      why = error instanceof Error ? error.message : String(error);
+      if (given) return saysSomething(JSON.parse(JSON.stringify(given)) as JsonSchema);
+    } catch {
+      // The next one may have words for it. Nobody has to: values are parsed by the schema itself wherever they go.
     }
   }
-  throw new DefinitionError(
-    `the ${io} schema (${schema['~standard'].vendor}) gives no JSON Schema: ${why}. ` +
-      'Use types that JSON can carry, such as z.iso.datetime() in place of z.date()',
-  );
+  return null;
 }
+
+const saysSomething = (schema: JsonSchema): JsonSchema | null =>
+  Object.keys(schema).some((key) => key !== '$schema') ? schema : null;
 
 function standardJsonSchema(schema: Schema, io: Io): JsonSchema | undefined {
   const converter = (schema['~standard'] as Partial<StandardJSONSchemaV1.Props>).jsonSchema;
@@ -85,7 +90,11 @@ function standardJsonSchema(schema: Schema, io: Io): JsonSchema | undefined {
 
 function zodJsonSchema(schema: Schema, io: Io): JsonSchema | undefined {
   if (schema['~standard'].vendor !== 'zod') return undefined;
-  return z.toJSONSchema(schema as unknown as z.ZodType, { io, target: 'draft-2020-12' }) as JsonSchema;
+  return z.toJSONSchema(schema as unknown as z.ZodType, {
+    io,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+  }) as JsonSchema;
 }
 
 function ownJsonSchema(schema: Schema, io: Io): JsonSchema | undefined {

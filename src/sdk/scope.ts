@@ -6,8 +6,9 @@
  *    child scopes. A scope that is not cancellable learns of the request (`cancelRequested`) and shields what is inside.
  * 3. An operation that is started in a scope which is already cancelled rejects without being started.
  */
-import { type Duration, toMs } from '../core/duration.js';
+import { type Duration, toMs } from '../core/values/duration.js';
 import { CancelledError } from './errors.js';
+import { checkOptions } from './options.js';
 import { type Cancel, currentRuntime, type Settle } from './runtime.js';
 
 export interface CancellationScopeOptions {
@@ -29,10 +30,12 @@ export class CancellationScope {
   readonly #operations = new Set<Cancel>();
 
   constructor(options: CancellationScopeOptions = {}) {
+    const what = 'new CancellationScope()';
+    checkOptions(what, options, ['cancellable', 'timeout', 'parent']);
+    if (options.parent !== null) currentRuntime(what).assertMayAct(what);
     this.cancellable = options.cancellable ?? true;
     this.timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout of a scope');
-    this.parent =
-      options.parent === null ? undefined : (options.parent ?? currentScope('new CancellationScope()'));
+    this.parent = options.parent === null ? undefined : (options.parent ?? currentScope(what));
     this.#attach();
   }
 
@@ -94,6 +97,7 @@ export class CancellationScope {
   }
 
   cancel(): void {
+    currentRuntime('CancellationScope.cancel()').assertMayAct('CancellationScope.cancel()');
     this.#request(new CancelledError());
   }
 
@@ -137,7 +141,7 @@ export class CancellationScope {
 
 function currentScope(what: string): CancellationScope {
   const runtime = currentRuntime(what);
-  return runtime.scopes.getStore() ?? runtime.rootScope;
+  return (runtime.scopes.getStore() ?? runtime.rootScope) as CancellationScope;
 }
 
 /**

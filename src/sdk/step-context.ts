@@ -4,6 +4,7 @@
  * This file is part of the workflow sandbox as well, so it imports no node built-in: the worker registers how to find
  * the current context, and a plain test gets one that stands for "nobody in particular".
  */
+import { type Cost, type CostInput, costOf, costProblem } from '../core/cost/cost.js';
 import { UsageError } from './errors.js';
 import { hasRuntime, type LogLevel } from './runtime.js';
 
@@ -15,7 +16,7 @@ export interface StepContext {
   /** Counted from 1. */
   readonly attempt: number;
   /** Says that the step is alive, and keeps `details` for the next attempt. */
-  heartbeat(details?: unknown): void;
+  readonly heartbeat: (details?: unknown) => void;
   /** The details of the last heartbeat of the attempt before. */
   readonly lastHeartbeat: unknown;
   /** The same over all attempts of this step, and of no other: pass it on to make side effects happen once. */
@@ -24,6 +25,18 @@ export interface StepContext {
   readonly runId: string;
   readonly stepName: string;
   readonly log: Logger;
+  /**
+   * Says what this attempt has spent; any number of times. It counts whatever becomes of the attempt.
+   * @throws UsageError at once for a negative amount, more than 9 decimals or anything else that cannot be counted
+   */
+  readonly cost: (cost: CostInput) => void;
+}
+
+/** @throws UsageError */
+export function checkedCost(given: CostInput): Cost {
+  const problem = costProblem(given);
+  if (problem !== undefined) throw new UsageError(`stepContext().cost(): ${problem}`);
+  return costOf(given);
 }
 
 interface Storage {
@@ -82,6 +95,7 @@ function plainContext(stepName: string): StepContext {
     workflowId: 'plain',
     runId: 'plain',
     stepName,
+    cost: (given) => void checkedCost(given),
     log: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
   };
 }

@@ -54,8 +54,11 @@ describe('used outside its place', () => {
 
   test('a workflow and what belongs into one say so', () => {
     const child = workflow({ name: 'child', fn: () => {} });
-    expect(() => child()).toThrow('calling workflow "child" can only be used inside a workflow\'s fn');
+    expect(() => child()).toThrow(
+      'workflow "child" was called outside a workflow: only another workflow\'s fn can call it, as its child. In a test use createTestEnvironment() of "perdure/testing"',
+    );
     expect(() => sleep(1)).toThrow("sleep() can only be used inside a workflow's fn");
+    expect(() => sleep(1)).toThrow('createTestEnvironment() of "perdure/testing"');
   });
 
   test('a reference to a step cannot run', () => {

@@ -1,65 +1,73 @@
 /** `step({…})`: a durable step when a workflow calls it, a plain function anywhere else. */
-import type { StepSettings } from '../core/event.js';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { StepSettings } from '../core/history/event.js';
 import { invariant } from '../core/invariant.js';
-import { DEFAULT_START_TO_CLOSE_MS, DEFAULT_STEP_RETRY } from '../core/retry.js';
-import {
-  brandStep,
-  checkFn,
-  checkName,
-  checkSchemas,
-  resolveStepOptions,
-  type StepDefinition,
-  type StepOptions,
-} from './definition.js';
+import { DEFAULT_START_TO_CLOSE_MS, DEFAULT_STEP_RETRY } from '../core/run/retry.js';
+import { rememberStep } from './defined-steps.js';
+import { brandStep, checkFn, checkName, checkSchemas, type StepDefinition } from './definition.js';
 import { DefinitionError, UsageError } from './errors.js';
+import type { CallInput, Exact, Fitting, Later, Result } from './inference.js';
+import { checkOptions } from './options.js';
 import { currentRuntime, hasRuntime, type StepDefaults } from './runtime.js';
-import { type InputOf, type OutputOf, parse, type Schema } from './schema.js';
+import { parse, type Schema } from './schema.js';
 import { inCurrentScope } from './scope.js';
 import { runAsPlainFunction } from './step-context.js';
-
-/** The argument of a call: left out where the input may be undefined. */
-export type CallInput<Input> = unknown extends Input
-  ? [input?: Input]
-  : undefined extends Input
-    ? [input?: Input]
-    : [input: Input];
+import { overridden, resolveStepOptions, type StepOptions } from './step-options.js';
 
 /** Call it inside a workflow's `fn`, and it runs durably in a worker; call it in a plain test, and it just runs. */
-export type Step<Input = unknown, Output = unknown> = (...args: CallInput<Input>) => Promise<Output>;
+export interface Step<Input = unknown, Output = unknown> {
+  (...args: CallInput<Input>): Promise<Output>;
+  /** The same step with other options, which win over its own: `charge.with({ startToCloseTimeout: '5m' })(input)`. */
+  readonly with: (options: StepOptions) => Step<Input, Output>;
+}
 
-interface StepBase {
+interface StepBase<Input, Parsed> {
   name: string;
   description?: string;
+  inputSchema?: StandardSchemaV1<Input, Parsed>;
   options?: StepOptions;
 }
-type Result<T> = T | Promise<T>;
+type Fn<Parsed, Returned> = (input: Parsed) => Returned;
 
-export function step<I extends Schema, O extends Schema>(
-  definition: StepBase & { inputSchema: I; outputSchema: O; fn: (input: OutputOf<I>) => Result<InputOf<O>> },
-): Step<InputOf<I>, OutputOf<O>>;
-export function step<I extends Schema, Output>(
-  definition: StepBase & {
-    inputSchema: I;
-    outputSchema?: undefined;
-    fn: (input: OutputOf<I>) => Result<Output>;
-  },
-): Step<InputOf<I>, Output>;
-export function step<O extends Schema, Input = unknown>(
-  definition: StepBase & {
-    inputSchema?: undefined;
-    outputSchema: O;
-    fn: (input: Input) => Result<InputOf<O>>;
-  },
-): Step<Input, OutputOf<O>>;
-export function step<Input, Output>(
-  definition: StepBase & {
-    inputSchema?: undefined;
-    outputSchema?: undefined;
-    fn: (input: Input) => Result<Output>;
-  },
+/** `fn` takes what comes out of the input's schema and returns what goes into that of the output. */
+export function step<
+  Parsed = unknown,
+  Input = Parsed,
+  Plain = unknown,
+  Output = Plain,
+  Wanted = unknown,
+  const Returned extends Exact = never,
+>(
+  definition: StepBase<Input, Parsed> &
+    (
+      | ({ outputSchema: StandardSchemaV1<Wanted, Output>; fn: Fn<Parsed, Later<Returned>> } & Fitting<
+          Wanted,
+          Returned,
+          Fn<Parsed, Promise<Wanted>>
+        >)
+      | { outputSchema?: undefined; fn: never }
+    ),
+): Step<Input, Output>;
+export function step<
+  Parsed = unknown,
+  Input = Parsed,
+  Plain = unknown,
+  Output = Plain,
+  Wanted = unknown,
+  const Returned extends Exact = never,
+>(
+  definition: StepBase<Input, Parsed> &
+    (
+      | ({ outputSchema: StandardSchemaV1<Wanted, Output>; fn: Fn<Parsed, Result<Returned>> } & Fitting<
+          Wanted,
+          Returned,
+          Fn<Parsed, Result<Wanted>>
+        >)
+      | { outputSchema?: undefined; fn: Fn<Parsed, Result<Plain>> }
+    ),
 ): Step<Input, Output>;
 export function step(
-  definition: StepBase & { inputSchema?: Schema; outputSchema?: Schema; fn: (input: never) => unknown },
+  definition: StepBase<unknown, unknown> & { outputSchema?: Schema; fn: (input: never) => unknown },
 ): Step {
   if (typeof definition !== 'object' || definition === null) {
     throw new DefinitionError('step() needs its definition: step({ name, fn })');
@@ -67,11 +75,16 @@ export function step(
   const { name, description, inputSchema, outputSchema, fn } = definition;
   checkName('step', name);
   const what = `step "${name}"`;
+  checkOptions(what, definition, DEFINITION);
   checkFn(what, fn);
   checkSchemas(what, definition);
   const options = resolveStepOptions(what, definition.options);
-  return callable({ name, description, inputSchema, outputSchema, options, fn });
+  const made: StepDefinition = { name, description, inputSchema, outputSchema, options, fn };
+  rememberStep(made);
+  return callable(made);
 }
+
+const DEFINITION = ['name', 'description', 'inputSchema', 'outputSchema', 'options', 'fn'];
 
 /** The workflow side of a step: its name and options, without the code that workers run. */
 export function stepReference(reference: { name: string; options?: StepOptions }): Step {
@@ -100,7 +113,11 @@ function callable(definition: StepDefinition): Step {
     }
     return scheduleStep(definition.name, input, settings, definition.options, defaults);
   };
-  return brandStep(call, definition);
+  const withOptions = (options: StepOptions): Step => {
+    const resolved = resolveStepOptions(`step "${definition.name}"`, options);
+    return callable({ ...definition, options: overridden(definition.options, resolved) });
+  };
+  return brandStep(Object.assign(call, { with: withOptions }), definition);
 }
 
 function scheduleStep(

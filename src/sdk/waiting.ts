@@ -1,5 +1,5 @@
 /** Waiting: for time, and for something to become true. */
-import { type Duration, toMs } from '../core/duration.js';
+import { type Duration, toMs } from '../core/values/duration.js';
 import { CancelledError, UsageError } from './errors.js';
 import { currentRuntime } from './runtime.js';
 import { inCurrentScope } from './scope.js';

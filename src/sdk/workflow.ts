@@ -1,8 +1,9 @@
 /** `workflow({…})`: the definition that workers run, callable inside another workflow as a child. */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { RetryOptions } from '../core/catalog.js';
-import { type Duration, toMs } from '../core/duration.js';
-import { isCatalogName, isWorkflowId } from '../core/names.js';
-import { DEFAULT_STEP_RETRY } from '../core/retry.js';
+import { DEFAULT_STEP_RETRY, type RetryPolicy } from '../core/run/retry.js';
+import { type Duration, toMs } from '../core/values/duration.js';
+import { isCatalogName, isWorkflowId } from '../core/values/names.js';
 import {
   brandWorkflow,
   checkDeclarations,
@@ -10,15 +11,15 @@ import {
   checkName,
   checkSchemas,
   type HandlerDeclarations,
-  resolveRetry,
-  resolveStepOptions,
-  type StepOptions,
   type WorkflowDefinition,
 } from './definition.js';
 import { DefinitionError, UsageError } from './errors.js';
-import { currentRuntime, type WorkflowInfo } from './runtime.js';
-import { type InputOf, isPromise, type OutputOf, parse, type Schema } from './schema.js';
+import type { CallInput, Exact, Fitting, Later, Result } from './inference.js';
+import { checkOptions } from './options.js';
+import { currentRuntime, hasRuntime, type WorkflowInfo } from './runtime.js';
+import { checkValue, parse, type Schema } from './schema.js';
 import { inCurrentScope } from './scope.js';
+import { resolveRetry, resolveStepOptions, type StepOptions } from './step-options.js';
 
 export interface WorkflowOptions {
   /** For all steps of the workflow; a step's own options win. */
@@ -34,9 +35,9 @@ export interface WorkflowContext<Input = unknown> {
   readonly info: WorkflowInfo;
   readonly control: {
     /** Return what this gives: the run ends and a new one starts with `input` and an empty history. */
-    continueAsNew(input: Input): never;
+    readonly continueAsNew: (input: Input) => never;
     /** Whether the history has become so long that continuing as new is a good idea. */
-    isContinueAsNewSuggested(): boolean;
+    readonly isContinueAsNewSuggested: () => boolean;
   };
 }
 
@@ -49,66 +50,98 @@ export interface ChildOptions {
   catalog?: string;
 }
 
-type ChildCall<Input> = unknown extends Input
-  ? [input?: Input, options?: ChildOptions]
-  : undefined extends Input
-    ? [input?: Input, options?: ChildOptions]
-    : [input: Input, options?: ChildOptions];
+type ChildCall<Input> = [...CallInput<Input>, options?: ChildOptions];
+
+/** The messages that a definition declares: what callers and `defineSignal(workflow, name)` know of them. */
+export interface DeclaredMessages {
+  readonly signals: HandlerDeclarations;
+  readonly queries: HandlerDeclarations;
+  readonly updates: HandlerDeclarations;
+}
 
 /** Call it inside another workflow's `fn` to run it as a child. */
-export type Workflow<Input = unknown, Output = unknown> = (...args: ChildCall<Input>) => Promise<Output>;
+export interface Workflow<
+  Input = unknown,
+  Output = unknown,
+  Messages extends DeclaredMessages = DeclaredMessages,
+> {
+  (...args: ChildCall<Input>): Promise<Output>;
+  /** For the type checker only. */
+  readonly '~messages'?: Messages;
+}
 
-interface WorkflowBase {
+interface WorkflowBase<Input, Parsed, S, Q, U> {
   name: string;
   description?: string;
+  inputSchema?: StandardSchemaV1<Input, Parsed>;
   /** Other names that a caller may start it by. */
   aliases?: string[];
-  signals?: HandlerDeclarations;
-  queries?: HandlerDeclarations;
-  updates?: HandlerDeclarations;
+  signals?: S;
+  queries?: Q;
+  updates?: U;
   options?: WorkflowOptions;
 }
-type Result<T> = T | Promise<T>;
-type Given = WorkflowBase & {
-  inputSchema?: Schema;
+type Fn<Input, Parsed, Returned> = (input: Parsed, context: WorkflowContext<Input>) => Returned;
+type Given = WorkflowBase<unknown, unknown, HandlerDeclarations, HandlerDeclarations, HandlerDeclarations> & {
   outputSchema?: Schema;
   fn: (input: never, context: never) => unknown;
 };
 
-export function workflow<I extends Schema, O extends Schema>(
-  definition: WorkflowBase & {
-    inputSchema: I;
-    outputSchema: O;
-    fn: (input: OutputOf<I>, context: WorkflowContext<InputOf<I>>) => Result<InputOf<O>>;
-  },
-): Workflow<InputOf<I>, OutputOf<O>>;
-export function workflow<I extends Schema, Output>(
-  definition: WorkflowBase & {
-    inputSchema: I;
-    outputSchema?: undefined;
-    fn: (input: OutputOf<I>, context: WorkflowContext<InputOf<I>>) => Result<Output>;
-  },
-): Workflow<InputOf<I>, Output>;
-export function workflow<O extends Schema, Input = unknown>(
-  definition: WorkflowBase & {
-    inputSchema?: undefined;
-    outputSchema: O;
-    fn: (input: Input, context: WorkflowContext<Input>) => Result<InputOf<O>>;
-  },
-): Workflow<Input, OutputOf<O>>;
-export function workflow<Input, Output>(
-  definition: WorkflowBase & {
-    inputSchema?: undefined;
-    outputSchema?: undefined;
-    fn: (input: Input, context: WorkflowContext<Input>) => Result<Output>;
-  },
-): Workflow<Input, Output>;
+/** `fn` takes what comes out of the input's schema and returns what goes into that of the output. */
+export function workflow<
+  Parsed = unknown,
+  Input = Parsed,
+  Plain = unknown,
+  Output = Plain,
+  Wanted = unknown,
+  const Returned extends Exact = never,
+  S extends HandlerDeclarations = HandlerDeclarations,
+  Q extends HandlerDeclarations = HandlerDeclarations,
+  U extends HandlerDeclarations = HandlerDeclarations,
+>(
+  definition: WorkflowBase<Input, Parsed, S, Q, U> &
+    (
+      | ({ outputSchema: StandardSchemaV1<Wanted, Output>; fn: Fn<Input, Parsed, Later<Returned>> } & Fitting<
+          Wanted,
+          Returned,
+          Fn<Input, Parsed, Promise<Wanted>>
+        >)
+      | { outputSchema?: undefined; fn: never }
+    ),
+): Workflow<Input, Output, { signals: S; queries: Q; updates: U }>;
+export function workflow<
+  Parsed = unknown,
+  Input = Parsed,
+  Plain = unknown,
+  Output = Plain,
+  Wanted = unknown,
+  const Returned extends Exact = never,
+  S extends HandlerDeclarations = HandlerDeclarations,
+  Q extends HandlerDeclarations = HandlerDeclarations,
+  U extends HandlerDeclarations = HandlerDeclarations,
+>(
+  definition: WorkflowBase<Input, Parsed, S, Q, U> &
+    (
+      | ({
+          outputSchema: StandardSchemaV1<Wanted, Output>;
+          fn: Fn<Input, Parsed, Result<Returned>>;
+        } & Fitting<Wanted, Returned, Fn<Input, Parsed, Result<Wanted>>>)
+      | { outputSchema?: undefined; fn: Fn<Input, Parsed, Result<Plain>> }
+    ),
+): Workflow<Input, Output, { signals: S; queries: Q; updates: U }>;
 export function workflow(given: Given): Workflow<never, unknown> {
   if (typeof given !== 'object' || given === null) {
     throw new DefinitionError('workflow() needs its definition: workflow({ name, fn })');
   }
   const definition = define(given);
-  const call = (input?: unknown, options: ChildOptions = {}) => startChild(definition.name, input, options);
+  const call = (input?: unknown, options: ChildOptions = {}) => {
+    if (!hasRuntime()) {
+      throw new UsageError(
+        `workflow "${definition.name}" was called outside a workflow: only another workflow's fn can call it, as its child. In a test use createTestEnvironment() of "perdure/testing" (env.run(${definition.name}, input)); in a program start it over the API`,
+      );
+    }
+    return startChild(definition.name, input, options);
+  };
   return brandWorkflow(call as Workflow<never, unknown>, definition);
 }
 
@@ -116,6 +149,8 @@ function define(given: Given): WorkflowDefinition {
   const { name, description, signals, queries, updates, options = {} } = given;
   checkName('workflow', name);
   const what = `workflow "${name}"`;
+  checkOptions(what, given, DEFINITION);
+  checkOptions(`options of ${what}`, options, OPTIONS);
   checkFn(what, given.fn);
   checkSchemas(what, given);
   const aliases = [...(given.aliases ?? [])];
@@ -144,21 +179,41 @@ function define(given: Given): WorkflowDefinition {
     stepDefaults: resolveStepOptions(`stepOptions of ${what}`, options.stepOptions),
     executionTimeoutMs,
     // A workflow's attempts are unlimited unless the author bounds them, as everywhere in the field.
-    retry: options.retry && {
-      ...DEFAULT_STEP_RETRY,
-      maximumAttempts: 0,
-      ...resolveRetry(what, options.retry),
-    },
+    retry: options.retry && retryOf(resolveRetry(what, options.retry)),
     disableTrace: options.disableTrace === true,
     fn: given.fn,
   };
 }
 
+function retryOf(given: Partial<RetryPolicy>): RetryPolicy {
+  const retry = { ...DEFAULT_STEP_RETRY, maximumAttempts: 0, ...given };
+  // As with steps: an author who only raises the first interval does not mean a policy that contradicts itself.
+  return { ...retry, maximumIntervalMs: Math.max(retry.maximumIntervalMs, retry.initialIntervalMs) };
+}
+
+const DEFINITION = [
+  'name',
+  'description',
+  'inputSchema',
+  'outputSchema',
+  'aliases',
+  'signals',
+  'queries',
+  'updates',
+  'options',
+  'fn',
+];
+const OPTIONS = ['stepOptions', 'executionTimeout', 'retry', 'disableTrace'];
+const CHILD_OPTIONS = ['workflowId', 'detached', 'catalog'];
+
 function startChild(workflowType: string, input: unknown, options: ChildOptions): Promise<unknown> {
-  const { workflowId, catalog, detached = false } = options;
   const what = `workflow "${workflowType}"`;
+  checkOptions(`the call of ${what}`, options, CHILD_OPTIONS);
+  const { workflowId, catalog, detached = false } = options;
   if (workflowId !== undefined && !isWorkflowId(workflowId)) {
-    throw new UsageError(`${JSON.stringify(workflowId)} is not an id for ${what}: use 1 to 255 characters`);
+    throw new UsageError(
+      `${JSON.stringify(workflowId)} is not an id for ${what}: use 1 to 255 characters, none of them a control character or half a surrogate pair`,
+    );
   }
   if (catalog !== undefined && !isCatalogName(catalog)) {
     throw new UsageError(`${JSON.stringify(catalog)} is not a name of a catalog`);
@@ -186,8 +241,7 @@ export function contextOf(definition: WorkflowDefinition): WorkflowContext {
     control: {
       continueAsNew(input: unknown): never {
         // Only checked: the new run parses the input itself, and transforms must not be applied twice.
-        const checked = parse(definition.inputSchema, input, `input of workflow "${definition.name}"`);
-        if (isPromise(checked)) checked.catch(() => {});
+        checkValue(definition.inputSchema, input, `input of workflow "${definition.name}"`);
         return new ContinueAsNew(input) as never;
       },
       isContinueAsNewSuggested: () => runtime.isContinueAsNewSuggested(),

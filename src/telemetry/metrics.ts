@@ -5,11 +5,15 @@
  *    most so many of each; the rest is counted as `other`.
  * 2. What is a state and not an event is read when somebody collects, not kept up to date in between.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { add, amountOf, type Decimal, decimalText, ZERO } from '../core/cost/decimal.js';
 import type { EngineLoad, EngineObserver } from '../engine.js';
+import { Histogram } from './histogram.js';
 
 /** Values of one label. */
 const MAX_LABEL_VALUES = 500;
+/** Of what is spent, over its three labels; beyond there is one for each currency at most. */
+const MAX_COST_SERIES = 1_000;
 
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
 const COMMIT_RUNS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
@@ -53,7 +57,7 @@ export class Metrics {
   }
 
   requestEnded(method: string, route: string, status: number, durationMs: number): void {
-    this.#requests.observe({ method, route: this.#routes.bound(route), status }, durationMs / 1000);
+    this.#requests.observe([method, this.#routes.bound(route), String(status)], durationMs / 1000);
   }
 
   watchServer(server: { openStreams(): number; waitingCalls(): number }): void {
@@ -64,6 +68,16 @@ export class Metrics {
   watchEngine(load: () => EngineLoad): void {
     this.#gauge('workers', 'Workers that are connected', () => load().workers);
     this.#gauge('runs_in_memory', 'Runs whose state is kept in memory', () => load().runsInMemory);
+    this.#gauge(
+      'runs_damaged',
+      'Runs set apart since what is stored of them is damaged',
+      () => load().runsDamaged,
+    );
+    this.#gauge(
+      'runs_held_back',
+      'Open runs whose next turn no connected code can make',
+      () => load().runsHeldBack,
+    );
     this.#gaugeByKind('queue_depth', 'Tasks that wait for a worker', () => {
       const { turnsQueued, stepsQueued } = load();
       return { turn: turnsQueued, step: stepsQueued };
@@ -103,17 +117,55 @@ export class Metrics {
       STEP_SECONDS,
       ['step', 'outcome'],
     );
+    const spent = this.#spentCounter();
     const commitTime = this.#histogram('commit_duration_seconds', 'Time of a commit', COMMIT_SECONDS);
     const commitRuns = this.#histogram('commit_runs', 'Runs that share a commit', COMMIT_RUNS);
     return {
       runStarted: (type) => started.inc({ workflow_type: types.bound(type) }),
       runClosed: (type, status) => closed.inc({ workflow_type: types.bound(type), status }),
-      turnEnded: (type, ms) => turns.observe({ workflow_type: types.bound(type) }, ms / 1000),
-      attemptEnded: (step, outcome, ms) => attempts.observe({ step: steps.bound(step), outcome }, ms / 1000),
-      committed: (runs, ms) => {
-        commitTime.observe(ms / 1000);
-        commitRuns.observe(runs);
+      turnEnded: ({ workflowType, durationMs }) =>
+        turns.observe([types.bound(workflowType)], durationMs / 1000),
+      attemptEnded: ({ workflowType, stepName, outcome, durationMs }) =>
+        attempts.observe([steps.bound(`${workflowType}#${stepName}`), outcome], durationMs / 1000),
+      spent: (type, costs) => {
+        for (const { kind, currency, amount } of costs) spent(types.bound(type), kind, currency, amount);
       },
+      committed: (runs, ms) => {
+        commitTime.observe([], ms / 1000);
+        commitRuns.observe([], runs);
+      },
+    };
+  }
+
+  /** Kept as exact decimals: many small amounts would not add up as the numbers that Prometheus is told. */
+  #spentCounter(): (workflowType: string, kind: string, currency: string, amount: string) => void {
+    const currencies = new BoundedNames();
+    const sums = new Map<string, { labels: Record<string, string>; sum: Decimal }>();
+    new Counter({
+      name: 'perdure_cost_total',
+      help: 'What steps have said that they spent',
+      labelNames: ['workflow_type', 'kind', 'currency'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { labels, sum } of sums.values()) this.inc(labels, Number(decimalText(sum)));
+      },
+    });
+    return (workflowType, kind, currency, amount) => {
+      // Three labels with all their values would be more series than anybody can keep: what is least looked at goes first.
+      const finerToCoarser = [
+        [workflowType, kind],
+        [workflowType, 'other'],
+        ['other', 'other'],
+      ] as const;
+      for (const [type, of] of finerToCoarser) {
+        const labels = { workflow_type: type, kind: of, currency: currencies.bound(currency) };
+        const key = Object.values(labels).join(' ');
+        const known = sums.get(key);
+        if (!known && sums.size >= MAX_COST_SERIES && type !== 'other') continue;
+        sums.set(key, { labels, sum: add(known?.sum ?? ZERO, amountOf(amount)) });
+        return;
+      }
     };
   }
 
@@ -121,8 +173,8 @@ export class Metrics {
     return new Counter({ name: `perdure_${name}`, help, labelNames, registers: [this.#registry] });
   }
 
-  #histogram(name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram {
-    return new Histogram({ name: `perdure_${name}`, help, buckets, labelNames, registers: [this.#registry] });
+  #histogram(name: string, help: string, bounds: number[], labelNames: string[] = []): Histogram {
+    return new Histogram(this.#registry, { name: `perdure_${name}`, help, bounds, labelNames });
   }
 
   #gauge(name: string, help: string, value: () => number): void {

@@ -1,86 +1,102 @@
 /**
- * OpenTelemetry spans, through the API package alone: an SDK that the operator loads before the program gets them.
+ * OpenTelemetry spans of the server, through the API package alone: an SDK that the operator loads before the program gets
+ * them.
  *
  * 1. Whether there is one is asked once, at the start; without it nothing here is called.
- * 2. The turns and steps of a run are one trace, whose id is the run's id without its hyphens: the run outlives the
- *    call that started it, and whoever has the run finds its trace.
- * 3. Attributes name what ran. What callers and user code gave is in none of them.
+ * 2. The turns and steps of a run belong to the trace of the call that began it (run-context.ts). Callers of signals and
+ *    updates have traces of their own, which the turns that take them link to.
+ * 3. An attempt has one span. It is made where the attempt is made if there is an SDK, else here; and here, too, when it was
+ *    lost with its worker.
+ * 4. Attributes name what ran. What callers and user code gave is in none of them.
  */
-import {
-  context,
-  ProxyTracerProvider,
-  propagation,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  TraceFlags,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
-import type { EngineObserver, RunRef } from '../engine.js';
-
-/** Undefined when no SDK is there to take spans. */
-export function registeredSpans(): Spans | undefined {
-  const provider = trace.getTracerProvider();
-  const nobody = new ProxyTracerProvider().getDelegate();
-  const isRegistered = !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== nobody;
-  return isRegistered ? new Spans(trace.getTracer('perdure')) : undefined;
-}
+import type { Tracer } from '@opentelemetry/api';
+import type { TraceContext } from '../core/trace-context.js';
+import type { EngineObserver } from '../engine.js';
+import { api, hasSdk } from './api.js';
+import { registeredAttemptSpans } from './attempt-spans.js';
+import { contextOfRun, spanContextOf, traceContextOf } from './run-context.js';
 
 export interface RequestSpan {
   /** Calls it as part of the request. */
   within(call: () => void): void;
+  /** What the request makes others do is a part of this. */
+  readonly context: TraceContext;
   end(route: string, status: number): void;
 }
 
-export class Spans {
-  constructor(private readonly tracer: Tracer) {}
-
+export interface Spans {
   /** An observer that makes spans of what it is told, and passes it on. */
-  observing(next: EngineObserver): EngineObserver {
-    return {
-      ...next,
-      turnEnded: (workflowType, durationMs, run) => {
-        next.turnEnded?.(workflowType, durationMs, run);
-        this.#ended(`turn ${workflowType}`, durationMs, run).end();
-      },
-      attemptEnded: (step, outcome, durationMs, run) => {
-        next.attemptEnded?.(step, outcome, durationMs, run);
-        const span = this.#ended(`step ${step}`, durationMs, run);
-        span.setAttribute('perdure.step.outcome', outcome);
-        if (outcome !== 'completed') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
-        span.end();
-      },
-    };
-  }
+  observing(next: EngineObserver): EngineObserver;
+  request(method: string, headers: Record<string, unknown>): RequestSpan;
+}
 
-  request(method: string, headers: Record<string, unknown>): RequestSpan {
-    const parent = propagation.extract(context.active(), headers);
-    const attributes = { 'http.request.method': method };
-    const span = this.tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
-    return {
-      within: (call) => context.with(trace.setSpan(parent, span), call),
-      end: (route, status) => {
-        span.updateName(`${method} ${route}`);
-        span.setAttributes({ 'http.route': route, 'http.response.status_code': status });
-        if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-        span.end();
-      },
-    };
-  }
+/** Undefined when no SDK is there to take spans. */
+export function registeredSpans(): Spans | undefined {
+  if (!api || !hasSdk(api)) return undefined;
+  const tracer = api.trace.getTracer('perdure');
+  return {
+    observing: (next) => observing(api!, tracer, next),
+    request: (method, headers) => requestSpan(api!, tracer, method, headers),
+  };
+}
 
-  /** A span that ends now and began `durationMs` ago. */
-  #ended(name: string, durationMs: number, { workflowId, runId }: RunRef): Span {
-    const hex = runId.replaceAll('-', '');
-    const run = { traceId: hex, spanId: hex.slice(16), traceFlags: TraceFlags.SAMPLED, isRemote: true };
-    return this.tracer.startSpan(
-      name,
-      {
-        kind: SpanKind.CONSUMER,
-        startTime: Date.now() - durationMs,
-        attributes: { 'perdure.workflow.id': workflowId, 'perdure.run.id': runId },
-      },
-      trace.setSpanContext(context.active(), run),
-    );
-  }
+type Api = NonNullable<typeof api>;
+
+function observing(api: Api, tracer: Tracer, next: EngineObserver): EngineObserver {
+  const attempts = registeredAttemptSpans()!;
+  return {
+    ...next,
+    turnEnded(turn) {
+      next.turnEnded?.(turn);
+      const { run, workflowType, durationMs, causes } = turn;
+      const { workflowId, runId } = run;
+      tracer
+        .startSpan(
+          `turn ${workflowType}`,
+          {
+            kind: api.SpanKind.CONSUMER,
+            startTime: Date.now() - durationMs,
+            attributes: { 'perdure.workflow.id': workflowId, 'perdure.run.id': runId },
+            links: causes.flatMap((cause) => {
+              const context = spanContextOf(cause);
+              return context ? [{ context }] : [];
+            }),
+          },
+          contextOfRun(api, run),
+        )
+        .end();
+    },
+    attemptEnded(ended) {
+      next.attemptEnded?.(ended);
+      const { run, workflowType, stepName, attempt, outcome, durationMs, hasSpan } = ended;
+      if (hasSpan && outcome !== 'lost') return;
+      attempts
+        .begin({ ...run, workflowType, stepName, attempt }, Date.now() - durationMs)
+        .end(outcome, ended.errorType);
+    },
+  };
+}
+
+function requestSpan(
+  api: Api,
+  tracer: Tracer,
+  method: string,
+  headers: Record<string, unknown>,
+): RequestSpan {
+  const { context, propagation, trace, SpanKind, SpanStatusCode } = api;
+  const parent = propagation.extract(context.active(), headers);
+  const attributes = { 'http.request.method': method };
+  const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
+  return {
+    within: (call) => context.with(trace.setSpan(parent, span), call),
+    get context() {
+      return traceContextOf(span.spanContext());
+    },
+    end: (route, status) => {
+      span.updateName(`${method} ${route}`);
+      span.setAttributes({ 'http.route': route, 'http.response.status_code': status });
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    },
+  };
 }

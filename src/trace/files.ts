@@ -11,7 +11,7 @@ import { constants } from 'node:fs';
 import { chmod, type FileHandle, lstat, mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { invariant } from '../core/invariant.js';
-import { isRunId } from '../core/names.js';
+import { isRunId } from '../core/values/names.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 

@@ -1,21 +1,41 @@
 /** What each event of a history does to the tree. */
-import type { EventOf, EventTypeName, HistoryEvent, UntranslatedEvent } from '../core/event.js';
-import type { Failure } from '../core/failure.js';
-import type { Payload } from '../core/json.js';
-import { serializeError } from '../core/serialized-error.js';
+import type { CostRecord } from '../core/cost/cost.js';
+import { sumOf } from '../core/cost/sums.js';
+import {
+  CLOSE_EVENTS,
+  type EventOf,
+  type EventTypeName,
+  type HistoryEvent,
+  type UntranslatedEvent,
+} from '../core/history/event.js';
+import type { Failure } from '../core/history/failure.js';
+import { serializeError } from '../core/history/serialized-error.js';
+import type { Payload } from '../core/values/json.js';
 import {
   type AttemptNode,
-  iso,
   RawJson,
   type StatusOf,
+  type StepCosts,
   TRACE_VERSION,
   type Trace,
   type TraceNode,
   type Value,
 } from './nodes.js';
-import type { Grow, TraceTree } from './tree.js';
+import type { TraceTree } from './tree.js';
 
-export const GROWTH: { [T in Exclude<EventTypeName, UntranslatedEvent>]: Grow<T> } = {
+/** The tree as it is with `event`. */
+export function grow(tree: TraceTree, event: HistoryEvent): void {
+  // What is not in the table says nothing about the run.
+  const growth = (GROWTH as Partial<Record<EventTypeName, Grow<EventTypeName>>>)[event.type];
+  growth?.(tree, event);
+  if (CLOSE_EVENTS.has(event.type) && 'costs' in event.attributes && event.attributes.costs) {
+    leftBehind(tree, event.attributes.costs);
+  }
+}
+
+type Grow<T extends EventTypeName> = (tree: TraceTree, event: Extract<HistoryEvent, { type: T }>) => void;
+
+const GROWTH: { [T in Exclude<EventTypeName, UntranslatedEvent>]: Grow<T> } = {
   WORKFLOW_EXECUTION_STARTED: (tree, event) => tree.start(started(tree.runId, event)),
   WORKFLOW_EXECUTION_COMPLETED: (tree, event) => {
     tree.close(event);
@@ -99,11 +119,11 @@ export const GROWTH: { [T in Exclude<EventTypeName, UntranslatedEvent>]: Grow<T>
 
   WORKFLOW_EXECUTION_SIGNALED: (tree, { id, at, attributes }) => {
     const { signalName: name, input, externalWorkflowExecution: from = null } = attributes;
-    const receivedAt = iso(at);
+    const receivedAt = at;
     tree.record({ kind: 'signal', eventId: String(id), name, receivedAt, input: argument(input), from });
   },
   WORKFLOW_EXECUTION_CANCEL_REQUESTED: (tree, { id, at, attributes: { cause } }) =>
-    tree.record({ kind: 'cancel_request', eventId: String(id), receivedAt: iso(at), cause }),
+    tree.record({ kind: 'cancel_request', eventId: String(id), receivedAt: at, cause }),
   WORKFLOW_EXECUTION_UPDATE_ACCEPTED: (tree, event) => {
     const { updateId, updateName: name, input } = event.attributes;
     const values = { input: argument(input), output: null, error: null };
@@ -140,7 +160,7 @@ export const GROWTH: { [T in Exclude<EventTypeName, UntranslatedEvent>]: Grow<T>
   },
 
   MARKER_RECORDED: (tree, { id, at, attributes: { markerName: name, details } }) =>
-    tree.record({ kind: 'marker', eventId: String(id), name, recordedAt: iso(at), details }),
+    tree.record({ kind: 'marker', eventId: String(id), name, recordedAt: at, details }),
 
   WORKFLOW_TASK_SCHEDULED: () => {},
   WORKFLOW_TASK_STARTED: () => {},
@@ -148,7 +168,7 @@ export const GROWTH: { [T in Exclude<EventTypeName, UntranslatedEvent>]: Grow<T>
   WORKFLOW_TASK_TIMED_OUT: () => {},
   WORKFLOW_TASK_FAILED: (tree, { id, at, attributes: { cause, failure } }) => {
     const error = serializeError(failure);
-    tree.record({ kind: 'failed_turn', eventId: String(id), failedAt: iso(at), cause, error });
+    tree.record({ kind: 'failed_turn', eventId: String(id), failedAt: at, cause, error });
   },
 };
 
@@ -162,7 +182,7 @@ function started(runId: string, { at, attributes }: EventOf<'WORKFLOW_EXECUTION_
     runId,
     catalog,
     status: 'open',
-    startedAt: iso(at),
+    startedAt: at,
     endedAt: null,
     durationMs: null,
     attempt,
@@ -179,7 +199,7 @@ function started(runId: string, { at, attributes }: EventOf<'WORKFLOW_EXECUTION_
 
 function span<K extends TraceNode['kind']>(kind: K, { id, at }: HistoryEvent) {
   const status = 'open' as const;
-  return { kind, eventId: String(id), status, startedAt: iso(at), endedAt: null, durationMs: null };
+  return { kind, eventId: String(id), status, startedAt: at, endedAt: null, durationMs: null };
 }
 
 type StepEnd =
@@ -195,11 +215,25 @@ function endStep(tree: TraceTree, { at, attributes }: StepEnd, status: StatusOf<
     last.endedAt = step.endedAt;
     last.error = step.error;
   }
+  if (attributes.costs) step.costs = costsOf(attributes.costs);
   return step;
 }
 
+function costsOf(records: CostRecord[]): StepCosts {
+  const { totals, usage } = sumOf(records);
+  return { totals, usage, records };
+}
+
+/** Of the steps that the run leaves behind. */
+function leftBehind(tree: TraceTree, records: CostRecord[]): void {
+  for (const activityId of new Set(records.map((record) => record.activityId))) {
+    const step = tree.openStep(activityId);
+    if (step) step.costs = costsOf(records.filter((record) => record.activityId === activityId));
+  }
+}
+
 function attempts(attempt: number, lastFailure: Failure | undefined, at: number): AttemptNode[] {
-  const current: AttemptNode = { attempt, startedAt: iso(at), endedAt: null, error: null };
+  const current: AttemptNode = { attempt, startedAt: at, endedAt: null, error: null };
   if (!lastFailure) return [current];
   const before = { attempt: attempt - 1, startedAt: null, endedAt: null, error: serializeError(lastFailure) };
   return [before, current];

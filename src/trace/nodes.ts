@@ -2,12 +2,14 @@
  * The shape of a trace: a run as a tree, in the words of docs/traces.md. What is written here is what readers of the
  * files rely on; a change that they would notice raises `TRACE_VERSION`.
  */
-import type { ParentClosePolicy } from '../core/event.js';
-import type { Payload } from '../core/json.js';
-import type { ClosedStatus } from '../core/run.js';
-import type { SerializedError } from '../core/serialized-error.js';
+import type { CostRecord } from '../core/cost/cost.js';
+import type { Total } from '../core/cost/sums.js';
+import type { ParentClosePolicy } from '../core/history/event.js';
+import type { SerializedError } from '../core/history/serialized-error.js';
+import type { ClosedStatus } from '../core/run/run.js';
+import type { Payload } from '../core/values/json.js';
 
-export const TRACE_VERSION = 1;
+export const TRACE_VERSION = 2;
 
 /** A user's value. It is JSON text already and goes into the trace as it is, unread. */
 export class RawJson {
@@ -16,18 +18,16 @@ export class RawJson {
 
 export type Value = RawJson | null;
 
-export const iso = (at: number): string => new Date(at).toISOString();
-
 interface Execution {
   workflowId: string;
   runId: string | null;
 }
 
-/** How long something took: from one instant to another, or still under way when the run closed. */
+/** How long something took: from one instant to another, in epoch milliseconds, or still under way when the run closed. */
 interface Span<Status extends string> {
   status: Status | 'open';
-  startedAt: string;
-  endedAt: string | null;
+  startedAt: number;
+  endedAt: number | null;
   durationMs: number | null;
 }
 
@@ -41,8 +41,8 @@ interface Node<Kind extends string> {
 export interface AttemptNode {
   attempt: number;
   /** Null where the history records no more than that it ended. */
-  startedAt: string | null;
-  endedAt: string | null;
+  startedAt: number | null;
+  endedAt: number | null;
   error: SerializedError | null;
 }
 
@@ -55,6 +55,14 @@ export interface StepNode
   output: Value;
   error: SerializedError | null;
   attempts: AttemptNode[];
+  /** What all its attempts have spent; absent where they said nothing. */
+  costs?: StepCosts;
+}
+
+export interface StepCosts {
+  totals: Total[];
+  usage: Record<string, number>;
+  records: CostRecord[];
 }
 
 export interface TimerNode extends Node<'timer'>, Span<'fired' | 'cancelled'> {
@@ -77,7 +85,7 @@ export interface ChildNode
 
 export interface SignalNode extends Node<'signal'> {
   name: string;
-  receivedAt: string;
+  receivedAt: number;
   input: Value;
   /** The workflow that sent it; null for a call of the API. */
   from: Execution | null;
@@ -92,7 +100,7 @@ export interface UpdateNode extends Node<'update'>, Span<'completed' | 'failed'>
 }
 
 export interface CancelRequestNode extends Node<'cancel_request'> {
-  receivedAt: string;
+  receivedAt: number;
   cause: string;
 }
 
@@ -110,13 +118,13 @@ export interface SentCancelNode extends Node<'sent_cancel'>, Span<'delivered' | 
 
 export interface MarkerNode extends Node<'marker'> {
   name: string;
-  recordedAt: string;
+  recordedAt: number;
   details: unknown;
 }
 
 /** A turn that did not count: its code threw, or no longer fits the history, or the run was reset there. */
 export interface FailedTurnNode extends Node<'failed_turn'> {
-  failedAt: string;
+  failedAt: number;
   cause: string;
   error: SerializedError;
 }

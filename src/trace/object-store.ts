@@ -4,7 +4,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { TraceLimits } from '../core/limits.js';
+import type { TraceLimits } from '../core/bounds/limits.js';
 
 export interface ObjectStoreSettings {
   bucket: string;
@@ -101,12 +101,10 @@ export class ObjectStore {
 
   /** The object of a URI that the engine has recorded; undefined when it is gone or in another bucket. */
   async get(uri: string): Promise<Readable | undefined> {
-    if (!this.holds(uri)) return undefined;
+    const key = this.#keyIn(uri);
+    if (key === undefined) return undefined;
     try {
-      const command = new this.sdk.GetObjectCommand({
-        Bucket: this.bucket,
-        Key: uri.slice(this.#prefix.length),
-      });
+      const command = new this.sdk.GetObjectCommand({ Bucket: this.bucket, Key: key });
       const { Body, ContentLength = 0 } = await this.client.send(command, this.#deadline());
       const body = Body as Readable;
       if (ContentLength <= this.limits.storedBytes) return body;
@@ -116,6 +114,15 @@ export class ObjectStore {
       if ((error as Error).name === 'NoSuchKey') return undefined;
       throw error;
     }
+  }
+
+  /** Workers of other makers give the address that AWS serves it under. */
+  #keyIn(uri: string): string | undefined {
+    if (this.holds(uri)) return uri.slice(this.#prefix.length);
+    if (!URL.canParse(uri)) return undefined;
+    const { protocol, hostname, pathname } = new URL(uri);
+    const service = hostname.startsWith(`${this.bucket}.`) ? hostname.slice(this.bucket.length + 1) : '';
+    return protocol === 'https:' && AWS_SERVICE.test(service) ? decoded(pathname.slice(1)) : undefined;
   }
 
   async remove(runId: string): Promise<void> {
@@ -132,6 +139,16 @@ export class ObjectStore {
   #deadline(): { abortSignal: AbortSignal } {
     const timeout = AbortSignal.timeout(this.limits.storeTimeoutMs);
     return { abortSignal: AbortSignal.any([timeout, this.#closing.signal]) };
+  }
+}
+
+const AWS_SERVICE = /^s3(\.[a-z0-9-]+)?\.amazonaws\.com$/;
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path) || undefined;
+  } catch {
+    return undefined;
   }
 }
 

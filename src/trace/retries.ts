@@ -1,5 +1,5 @@
 /** What the object store refused is tried again, ever later; what fails for good is told in the log. */
-import type { TraceLimits } from '../core/limits.js';
+import type { TraceLimits } from '../core/bounds/limits.js';
 import type { Log } from '../core/log.js';
 
 export class Retries {

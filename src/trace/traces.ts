@@ -10,15 +10,16 @@
  *    and objects by a rule of the bucket.
  */
 import type { Readable } from 'node:stream';
-import { setImmediate as others } from 'node:timers/promises';
+import { setImmediate as others, setTimeout as pause } from 'node:timers/promises';
+import { DEFAULT_TRACE_LIMITS, type TraceLimits } from '../core/bounds/limits.js';
 import { PerdureError } from '../core/errors.js';
 import { invariant } from '../core/invariant.js';
-import { DEFAULT_TRACE_LIMITS, type TraceLimits } from '../core/limits.js';
 import { type Log, silentLog } from '../core/log.js';
-import type { RunStatus } from '../core/run.js';
+import type { ClosedStatus, RunStatus } from '../core/run/run.js';
 import type { Engine, RunRef, RunSummary, RunWatch, TraceInfo, TracePlan } from '../engine.js';
 import { Background } from './background.js';
 import { TraceFiles } from './files.js';
+import { grow } from './growth.js';
 import type { TraceMode } from './modes.js';
 import { ObjectStore, type ObjectStoreSettings } from './object-store.js';
 import { Retries } from './retries.js';
@@ -47,7 +48,12 @@ export interface TracesOptions {
 
 export type TraceLog =
   | { source: 'remote'; runId: string /** JSON text. */; data: Readable }
-  | { source: 'local'; runId: string; localPath: string };
+  | {
+      source: 'local';
+      runId: string;
+      localPath: string /** JSON text, if it was asked for. */;
+      data?: Readable;
+    };
 
 export class Traces {
   readonly #engine: Engine;
@@ -62,6 +68,8 @@ export class Traces {
   readonly #swept: Promise<void>;
   readonly #expiry: NodeJS.Timeout | undefined;
   #isClosed = false;
+  /** Callers who wait for a trace. */
+  #awaited = 0;
 
   static async open(options: TracesOptions): Promise<Traces> {
     const files = await TraceFiles.open(options.dataDir);
@@ -99,8 +107,10 @@ export class Traces {
    * @throws TraceNotAvailableError there are no traces, or the workflow wants none
    * @throws WorkflowNotFoundError the run has left meanwhile
    */
-  async find(run: RunSummary): Promise<TraceLog> {
+  async find(run: RunSummary, { isInlined = false } = {}): Promise<TraceLog> {
     const { workflowId, runId } = run;
+    const theirs = await this.#madeElsewhere(run);
+    if (theirs) return theirs;
     if (!(await this.#isWanted(run))) {
       const reason =
         this.#mode === 'off' ? 'This server keeps no traces' : `${run.workflowType} keeps no traces`;
@@ -108,9 +118,67 @@ export class Traces {
     }
     const saved = await this.#save(run);
     const data = await this.#fetch(run, saved);
-    return data
-      ? { source: 'remote', runId, data }
-      : { source: 'local', runId, localPath: this.files.pathOf(runId) };
+    if (data) return { source: 'remote', runId, data };
+    const localPath = this.files.pathOf(runId);
+    const text = isInlined ? await this.#read(runId) : undefined;
+    return { source: 'local', runId, localPath, ...(text && { data: text }) };
+  }
+
+  /**
+   * Where the trace of a run that has just closed is, for a caller who has waited for the run: traces that are written
+   * anyway are waited for, but not for long, and not by many at a time. Null when there is none by then.
+   */
+  async soon(run: RunRef & { status: ClosedStatus }): Promise<TraceInfo | null> {
+    const isPlanned = this.#mode === 'all' || (this.#mode === 'failed' && FAILED.has(run.status));
+    if (!isPlanned || this.#awaited >= this.#limits.awaitedAtOnce) return null;
+    this.#awaited++;
+    const over = new AbortController();
+    try {
+      return await Promise.race([
+        this.#saveAtOnce(run),
+        pause(this.#limits.awaitedMs, null, { signal: over.signal, ref: false }),
+      ]);
+    } finally {
+      over.abort();
+      this.#awaited--;
+    }
+  }
+
+  /** Never rejects: the run has ended well or badly whatever becomes of its trace. */
+  async #saveAtOnce(run: RunRef): Promise<TraceInfo | null> {
+    try {
+      const described = await this.#engine.describe(ref(run), { withInput: false });
+      if (this.#isClosed || !(await this.#isWanted(described))) return null;
+      // It is not needed twice.
+      this.#background.forget(run.runId);
+      return await this.#save(run);
+    } catch (error) {
+      if (!this.#isClosed) {
+        this.#log.warn({ runId: run.runId, err: error }, 'the trace of a run could not be written');
+      }
+      return null;
+    }
+  }
+
+  /** What the file of the run holds; undefined when it is too large to be passed on. */
+  async #read(runId: string): Promise<Readable | undefined> {
+    const found = await this.files.read(runId);
+    if (!found) return undefined;
+    if (found.size <= this.#limits.inlinedBytes) return found.file.createReadStream();
+    await found.file.close();
+    return undefined;
+  }
+
+  /** The trace that a worker of another maker has written itself, where it says that it has, and it can be come by. */
+  async #madeElsewhere(run: RunRef): Promise<TraceLog | undefined> {
+    const { runId } = run;
+    const { local, remote } = await this.#recorded(run);
+    const isOurs = (place: string) => place.endsWith(`${runId}.json`);
+    if (remote !== undefined && !isOurs(remote)) {
+      const data = await this.#ifItCan(run, async () => this.store?.get(remote));
+      if (data) return { source: 'remote', runId, data };
+    }
+    return local === undefined || isOurs(local) ? undefined : { source: 'local', runId, localPath: local };
   }
 
   /** Undefined when traces are made only for those who ask. */
@@ -175,7 +243,7 @@ export class Traces {
     for (let afterEventId = 0, ended = false; !ended; ) {
       const page = await this.#engine.history(ref(run), { afterEventId, limit });
       invariant(page.ended || page.events.length > 0, `run ${run.runId} is not closed`);
-      for (const event of page.events) tree.add(event);
+      for (const event of page.events) grow(tree, event);
       afterEventId += page.events.length;
       ended = page.ended;
       if (!ended) await others();
@@ -219,19 +287,23 @@ export class Traces {
 
   /** What the store has; undefined when it has nothing or cannot be asked, since the local file is there too. */
   async #fetch(run: RunRef, { remote }: TraceInfo): Promise<Readable | undefined> {
-    if (!this.store || remote === undefined) return undefined;
-    try {
-      const data = await this.store.get(remote);
+    const { store } = this;
+    if (!store || remote === undefined) return undefined;
+    return this.#ifItCan(run, async () => {
+      const data = await store.get(remote);
       if (data) return data;
       // Somebody emptied the bucket; the run is still there, so its trace should be.
       await this.#uploadAgain(run);
-      return await this.store.get(this.store.uriOf(run.runId));
+      return store.get(store.uriOf(run.runId));
+    });
+  }
+
+  async #ifItCan({ runId }: RunRef, ask: () => Promise<Readable | undefined>): Promise<Readable | undefined> {
+    try {
+      return await ask();
     } catch (error) {
       const { name, message } = error as Error;
-      this.#log.warn(
-        { runId: run.runId, error: `${name}: ${message}` },
-        'the trace of a run could not be fetched',
-      );
+      this.#log.warn({ runId, error: `${name}: ${message}` }, 'the trace of a run could not be fetched');
       return undefined;
     }
   }

@@ -1,19 +1,20 @@
 /**
- * A run as a tree, from its history: pure, and fed event by event, so that a long history is read in pages of which
- * each is let go before the next. What each event does to the tree stands in growth.ts.
+ * A run as a tree, from its history: pure, and fed event by event (growth.ts), so that a long history is read in pages of
+ * which each is let go before the next.
  */
-import type { EventTypeName, HistoryEvent } from '../core/event.js';
-import type { Failure } from '../core/failure.js';
+import type { HistoryEvent } from '../core/history/event.js';
+import type { Failure } from '../core/history/failure.js';
+import { serializeError } from '../core/history/serialized-error.js';
 import { invariant } from '../core/invariant.js';
-import { STATUS_OF_CLOSE_EVENT } from '../core/run.js';
-import { serializeError } from '../core/serialized-error.js';
-import { GROWTH } from './growth.js';
-import { iso, type StatusOf, type Trace, type TraceNode } from './nodes.js';
+import { STATUS_OF_CLOSE_EVENT } from '../core/run/run.js';
+import type { StatusOf, Trace, TraceNode } from './nodes.js';
 
 export class TraceTree {
   #trace: Trace | undefined;
   /** Nodes that a later event ends, by the event that began them. */
   readonly #open = new Map<number, TraceNode>();
+  /** The events that scheduled steps, by the ids of those. */
+  readonly #stepIds = new Map<string, number>();
 
   constructor(readonly runId: string) {}
 
@@ -22,14 +23,6 @@ export class TraceTree {
     invariant(this.#trace, `the history of run ${this.runId} does not begin with its start`);
     return this.#trace;
   }
-
-  add(event: HistoryEvent): void {
-    // What is not in the table says nothing about the run.
-    const grow = (GROWTH as Partial<Record<EventTypeName, Grow<EventTypeName>>>)[event.type];
-    grow?.(this, event);
-  }
-
-  // ── what events do ───────────────────────────────────────────────────────────────────────────────
 
   start(trace: Trace): void {
     this.#trace = trace;
@@ -40,9 +33,17 @@ export class TraceTree {
     this.trace.children.push(node);
   }
 
-  begin({ id }: HistoryEvent, node: TraceNode): void {
+  begin(event: HistoryEvent, node: TraceNode): void {
     this.record(node);
-    this.#open.set(id, node);
+    this.#open.set(event.id, node);
+    if (event.type === 'ACTIVITY_TASK_SCHEDULED') this.#stepIds.set(event.attributes.activityId, event.id);
+  }
+
+  /** The step of that id, if it has not ended. */
+  openStep(activityId: string): Extract<TraceNode, { kind: 'step' }> | undefined {
+    const eventId = this.#stepIds.get(activityId);
+    const node = eventId === undefined ? undefined : this.#open.get(eventId);
+    return node?.kind === 'step' ? node : undefined;
   }
 
   /** The node that event `eventId` began and that has not ended. */
@@ -75,22 +76,17 @@ export class TraceTree {
   }
 }
 
-export type Grow<T extends EventTypeName> = (
-  tree: TraceTree,
-  event: Extract<HistoryEvent, { type: T }>,
-) => void;
-
 type SpanKind = Extract<TraceNode, Span>['kind'];
 
 interface Span {
   status: string;
-  startedAt: string;
-  endedAt: string | null;
+  startedAt: number;
+  endedAt: number | null;
   durationMs: number | null;
 }
 
 function finish(node: Span, at: number, status: string): void {
   node.status = status;
-  node.endedAt = iso(at);
-  node.durationMs = at - Date.parse(node.startedAt);
+  node.endedAt = at;
+  node.durationMs = at - node.startedAt;
 }

@@ -1,4 +1,5 @@
 /** The program of a worker process of the embedded engine. */
+import { allowPrivateAddresses } from '../sdk/outbound/exchange.js';
 import { runWorkerProcess } from './process.js';
 import { Worker, type WorkerOptions } from './worker.js';
 
@@ -6,6 +7,7 @@ import { Worker, type WorkerOptions } from './worker.js';
 const FIRST_DIAL_MS = 2_000;
 
 runWorkerProcess<WorkerOptions>((loaded, options, { log }) => {
+  allowPrivateAddresses(options.allowPrivateAddresses);
   const worker = new Worker(loaded, options, log);
   return {
     // A server that is not there yet does not make the workflows any less ready.
@@ -13,7 +15,9 @@ runWorkerProcess<WorkerOptions>((loaded, options, { log }) => {
       worker.registered,
       new Promise<void>((resolve) => setTimeout(resolve, FIRST_DIAL_MS)),
     ]),
+    registered: worker.registered,
     drain: (graceMs) => worker.drain(graceMs),
-    close: () => worker.close(),
+    close: (reason) => worker.close(reason),
+    exiting: () => worker.exiting(),
   };
 });

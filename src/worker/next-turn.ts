@@ -2,9 +2,9 @@
  * The turn that follows a step, as the engine would send it (core/task.ts, 4): the record of the turn that scheduled the
  * step and nothing else, the step's result, and the turn scheduled by it.
  */
-import type { EventTypeName, HistoryEvent } from '../core/event.js';
-import type { Payload } from '../core/json.js';
+import type { EventTypeName, HistoryEvent } from '../core/history/event.js';
 import type { NextTurn, StepTask, TurnTask } from '../core/task.js';
+import type { Payload } from '../core/values/json.js';
 
 /** The first event that the worker does not have when it is asked for the step. */
 export const firstUnsent = ({ scheduledEventId }: StepTask): number => scheduledEventId - 2;

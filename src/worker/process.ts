@@ -6,19 +6,26 @@
  * supervisor starts another one, and the runs go on there by replay.
  */
 import { writeSync } from 'node:fs';
+import { inspect } from 'node:util';
 import type { Log } from '../core/log.js';
-import { type ClosingRun, type FromChild, LOG_MARK, type ToChild } from './child-protocol.js';
-import { LoadError } from './load-error.js';
-import { type LoadedWorkflows, loadWorkflows } from './loader.js';
+import { unheardSdk } from '../telemetry/api.js';
+import { LoadError } from './loading/load-error.js';
+import { type LoadedWorkflows, loadWorkflows } from './loading/loader.js';
+import { type ClosingRun, type FromChild, LOG_MARK, type ToChild } from './supervision/child-protocol.js';
+import { endWithParent } from './watchdog/parent.js';
 
 /** A worker at work in this process. */
 export interface ProcessWorker {
   /** Resolves once it has done what it can to be found by its engine. Rejects when it can never work. */
   readonly started: Promise<void>;
+  /** Resolves once its engine knows it, which may be long after, or never while it is refused. */
+  readonly registered: Promise<void>;
   /** Takes nothing new, gives running steps `graceMs` to end, then aborts them. */
   drain(graceMs: number): Promise<void>;
-  /** Says what is waiting to be said, and nothing more. */
-  close(): Promise<void>;
+  /** User code has broken the process: says what is waiting to be said, and whose code it was, and nothing more. */
+  close(reason: string): Promise<void>;
+  /** User code ends the process at this moment. Says so; nothing asynchronous happens any more. */
+  exiting?(): void;
 }
 
 export interface WorkerContext {
@@ -47,9 +54,17 @@ export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): vo
   let worker: ProcessWorker | undefined;
   let ending = false;
 
-  const start = async ({ directory, options }: Extract<ToChild, { kind: 'start' }>): Promise<void> => {
+  const start = async ({
+    directory,
+    options,
+    snapshot,
+  }: Extract<ToChild, { kind: 'start' }>): Promise<void> => {
     try {
-      const loaded = await loadWorkflows(directory);
+      const leaveParentToWatchdog = endWithParent();
+      const loaded = await loadWorkflows(directory, { snapshot });
+      tell({ kind: 'loaded' });
+      const unheard = unheardSdk();
+      if (unheard !== undefined) log.warn({}, unheard);
       process.on('uncaughtException', (error, origin) => {
         const what =
           origin === 'unhandledRejection'
@@ -62,8 +77,10 @@ export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): vo
         fail,
         closing: (run) => tell({ kind: 'closing', run }),
       });
+      void worker.registered.then(() => tell({ kind: 'registered' }));
       await worker.started;
-      tell({ kind: 'ready' });
+      leaveParentToWatchdog();
+      tell({ kind: 'ready', outside: loaded.outside, ...(!snapshot && { snapshot: loaded.snapshot }) });
     } catch (error) {
       const problems = error instanceof LoadError ? error.problems : [{ message: describe(error) }];
       tell({ kind: 'loadFailed', directory, problems });
@@ -82,10 +99,15 @@ export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): vo
     if (ending) return;
     ending = true;
     setTimeout(() => process.exit(1), LAST_WORDS_MS);
-    void worker?.close().finally(() => process.exit(1));
+    void worker?.close(reason).finally(() => process.exit(1));
   };
 
-  process.on('disconnect', () => process.exit(1));
+  // The supervisor is gone. An orderly exit waits for threads and for what user code does in its own exit handlers, and
+  // nobody would notice if it never came.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.on('exit', () => {
+    if (!ending) worker?.exiting?.();
+  });
   process.on('message', (message: ToChild) => {
     switch (message.kind) {
       case 'start':
@@ -113,9 +135,22 @@ function takeChannel(): (message: FromChild) => void {
 
 function childLog(): Log {
   const say = (level: keyof Log) => (fields: object, message: string) => {
-    process.stdout.write(`${LOG_MARK}${JSON.stringify([level, fields, message])}\n`);
+    process.stdout.write(`${LOG_MARK}${logLine(level, fields, message)}\n`);
   };
   return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+}
+
+/** What libraries say has fields of any kind, and no line of theirs may end the process. */
+export function logLine(level: keyof Log, fields: object, message: string): string {
+  try {
+    return JSON.stringify([level, fields, message]);
+  } catch {
+    return JSON.stringify([
+      level,
+      { fields: inspect(fields, { breakLength: Number.POSITIVE_INFINITY }) },
+      message,
+    ]);
+  }
 }
 
 function describe(error: unknown): string {

@@ -3,39 +3,52 @@
  *
  * 1. The messages of a frame are handled in order; turns run at once, one after the other, steps run beside them.
  * 2. A lost connection means a fresh start: cached runs are dropped, steps are aborted and their answers are not sent.
- * 3. A turn that fails by our own fault is answered as failed, so that its run is told rather than forgotten.
  */
+import crypto, { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { toFailure } from '../core/failure.js';
-import { unreachable } from '../core/invariant.js';
-import type { Payload } from '../core/json.js';
+import { setImmediate } from 'node:timers';
+import { faultPoint } from '../core/fault-point.js';
+import { invariant, unreachable } from '../core/invariant.js';
 import type { Log } from '../core/log.js';
-import type { FromWorker, StepTask, ToWorker, TurnTask } from '../core/task.js';
+import { type CallbackRef, callbackAddresses, tokenTools } from '../core/run/callback.js';
+import type { FromWorker, StepTask, ToWorker, TurnTask, WorkerPool } from '../core/task.js';
+import type { Payload } from '../core/values/json.js';
 import { LinkClient } from '../link/client.js';
+import { registeredAttemptSpans } from '../telemetry/attempt-spans.js';
 import { ABORT_MS, within } from './grace.js';
-import { LoadError } from './load-error.js';
-import type { LoadedWorkflows } from './loader.js';
+import { LoadError } from './loading/load-error.js';
+import type { LoadedWorkflows } from './loading/loader.js';
 import { firstUnsent, nextTurn } from './next-turn.js';
 import { createSandbox, type Sandbox } from './sandbox/host.js';
-import { StepRunner } from './step-runner.js';
-import type { CommonWorkerOptions } from './supervisor.js';
-import { Watchdog } from './watchdog.js';
+import { StepRunner } from './steps/step-runner.js';
+import { TurnAnswers } from './turn-answers.js';
+import { Watchdog } from './watchdog/watchdog.js';
+import type { CommonWorkerOptions } from './worker-options.js';
+
+type Welcome = Extract<ToWorker, { kind: 'welcome' }>;
 
 export interface WorkerOptions extends CommonWorkerOptions {
   serverUrl: string;
   token?: string;
+  pool: WorkerPool;
 }
 
 export class Worker {
   readonly #sandbox: Sandbox;
+  readonly #turns: TurnAnswers;
   readonly #steps: StepRunner;
   readonly #watchdog: Watchdog;
   readonly #link: LinkClient;
+  /** By which the server knows of whom the watchdog's witness speaks. */
+  readonly #id = randomUUID();
   /** Turns that follow steps which have completed; told to the server, but not run yet. */
   #begun: TurnTask[] = [];
+  /** Gives the address of a callback, once the server has said how. */
+  #callbacks: ((callback: CallbackRef) => string) | undefined;
   #draining = false;
+  readonly #spans = registeredAttemptSpans();
   #onRegistered!: () => void;
-  /** The server has been told, for the first time, what this worker can do. */
+  /** The server knows, for the first time, what this worker can do. */
   readonly registered = new Promise<void>((resolve) => {
     this.#onRegistered = resolve;
   });
@@ -43,17 +56,27 @@ export class Worker {
   constructor(
     private readonly loaded: LoadedWorkflows,
     private readonly options: WorkerOptions,
-    log: Log,
+    private readonly log: Log,
   ) {
     this.#sandbox = createSandbox({
       workflows: loaded.bundles,
       library: loaded.library,
       cacheSize: options.cacheSize,
       stacks: loaded.sourceLines,
+      callbackUrl: (callback) => this.#callbackUrl(callback),
       log,
+      onReplayed: () => {
+        this.#watchdog.replayed();
+        faultPoint('workerReplay');
+      },
     });
     refuseBroken(this.#sandbox, loaded.directory);
-    this.#watchdog = new Watchdog(options.watchdog, () => this.#steps.stopOverdue());
+    this.#turns = new TurnAnswers(this.#sandbox, loaded.sourceLines, options.payloadBytes);
+    const { serverUrl, token, watchdog: limits, pulseFd } = options;
+    this.#watchdog = new Watchdog({
+      ...{ limits, pulseFd, witness: { serverUrl, token, workerId: this.#id } },
+      onTick: () => this.#steps.stopOverdue(),
+    });
     this.#steps = new StepRunner({
       find: (workflowType, stepName) => loaded.steps.find(workflowType, stepName),
       send: (message) => this.#link.send(message),
@@ -61,11 +84,10 @@ export class Worker {
       log,
       payloadBytes: options.payloadBytes,
       watch: this.#watchdog,
+      spans: this.#spans,
     });
     this.#link = new LinkClient({
-      serverUrl: options.serverUrl,
-      token: options.token,
-      log,
+      ...{ serverUrl, token, log },
       onOpen: () => this.#register(),
       onMessages: (messages) => this.#receive(messages),
       onClose: () => this.#forgetAll(),
@@ -79,6 +101,8 @@ export class Worker {
     // Tasks that were on their way are still this worker's to do.
     await within(ABORT_MS, this.#link.roundTrip());
     const ended = this.#steps.idle();
+    const wait = this.#steps.describeWait(graceMs);
+    if (wait !== undefined) this.log.info({}, wait);
     await within(graceMs, ended);
     this.#steps.stopAll('the worker is shutting down', true);
     // A step that listens to its signal ends now, and its answer still counts.
@@ -86,14 +110,26 @@ export class Worker {
     await this.#link.close();
   }
 
-  /** Sends what is waiting, and nothing more. */
-  async close(): Promise<void> {
+  /** User code has broken this process: sends what is waiting, and whose code it was. */
+  async close(reason: string): Promise<void> {
+    const { culprit, started } = this.#steps.blame();
+    this.#link.send({
+      ...{ kind: 'lastWords', workerId: this.#id, started, reason },
+      ...(culprit && { culprit }),
+    });
     await this.#link.close();
   }
 
+  /** User code ends this process at this moment. */
+  exiting(): void {
+    this.#watchdog.exiting(this.#steps.blame().culprit);
+  }
+
   #register(): void {
-    const { catalog, slots, resultFormat } = this.options;
+    const { catalog, slots, resultFormat, pool, versionName } = this.options;
     const { registered: workflows, codeId } = this.loaded;
+    const host = hostname();
+    const { pid } = process;
     if (this.#draining) return;
     this.#link.send({
       kind: 'register',
@@ -101,15 +137,27 @@ export class Worker {
       workflows,
       slots,
       resultFormat,
-      identity: `${hostname()}/${process.pid}`,
+      identity: `${host}/${pid}`,
       codeId,
+      ...(versionName !== undefined && { versionName }),
+      host,
+      pid,
+      workerId: this.#id,
+      pool,
+      ...(this.#spans && { makesSpans: true }),
     });
-    setImmediate(this.#onRegistered);
+    // A server that cannot take what it was told ends the connection instead of answering.
+    void this.#link.roundTrip().then(() => {
+      if (this.#link.isOpen) this.#onRegistered();
+    });
   }
 
   #receive(messages: ToWorker[]): void {
     for (const message of messages) {
       switch (message.kind) {
+        case 'welcome':
+          this.#callbacks = this.#callbacksOf(message);
+          break;
         case 'turn':
           this.#link.send(this.#runTurn(message));
           break;
@@ -125,11 +173,25 @@ export class Worker {
         case 'forget':
           this.#sandbox.forget(message.runId);
           break;
+        case 'othersWait':
+          // For witnesses.
+          break;
         default:
           unreachable(message);
       }
     }
     this.#tellEvicted();
+  }
+
+  #callbackUrl(callback: CallbackRef): string {
+    // A task comes after the welcome.
+    invariant(this.#callbacks, 'the server has not said how callbacks are signed');
+    return this.#callbacks(callback);
+  }
+
+  #callbacksOf({ callbackKey: key, publicUrl }: Welcome): (callback: CallbackRef) => string {
+    const { publicUrl: own, serverUrl } = this.options;
+    return callbackAddresses(tokenTools(crypto, Buffer), { key, publicUrl: own ?? publicUrl ?? serverUrl });
   }
 
   #tellEvicted(): void {
@@ -158,29 +220,13 @@ export class Worker {
 
   #runTurn(task: TurnTask): FromWorker {
     const { turnId, runId } = task;
-    this.#watchdog.beginTurn(`${task.workflowType} ${task.workflowId} (run ${runId})`);
+    faultPoint('workerTurn');
+    this.#watchdog.beginTurn(turnId, `${task.workflowType} ${task.workflowId} (run ${runId})`);
     try {
-      const answer = this.#sandbox.runTurn(task);
-      this.#restoreSourceLines(answer);
-      return answer;
-    } catch (error) {
-      this.#sandbox.forget(runId);
-      const cause = 'WORKFLOW_WORKER_UNHANDLED_FAILURE';
-      return { kind: 'turnFailed', turnId, runId, cause, failure: toFailure(error) };
+      return this.#turns.to(task);
     } finally {
       this.#watchdog.endTurn();
     }
-  }
-
-  /** Stack traces that people will read speak of their own files. */
-  #restoreSourceLines(answer: FromWorker): void {
-    const { sourceLines } = this.loaded;
-    if (answer.kind === 'turnFailed') sourceLines.restore(answer.failure);
-    if (answer.kind !== 'turnCompleted') return;
-    for (const command of answer.commands) {
-      if ('failure' in command && command.failure) sourceLines.restore(command.failure);
-    }
-    for (const query of answer.answers) if (query.kind === 'failed') sourceLines.restore(query.failure);
   }
 
   #forgetAll(): void {

@@ -21,6 +21,7 @@ describe('catalog', () => {
         signals: [],
         queries: [],
         updates: [],
+        accepts: { input: {}, signals: {}, queries: {}, updates: {} },
       });
     }
     const unknown = await call('/workflow/catalog/unknown');

@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Catalog } from '../../core/catalog.js';
 import { PerdureError } from '../../core/errors.js';
-import { CatalogAnswer } from '../answers.js';
 import type { RouteContext } from '../context.js';
 import { route } from '../operation.js';
-import { CatalogPath } from '../schemas.js';
+import { CatalogAnswer } from '../wire/answers.js';
+import { CatalogPath } from '../wire/schemas.js';
 
 export function catalogRoutes(app: FastifyInstance, { engine, defaultCatalog }: RouteContext): void {
   const answers = { 200: { description: 'The workflows.', schema: CatalogAnswer } };
@@ -48,5 +48,12 @@ export function catalogRoutes(app: FastifyInstance, { engine, defaultCatalog }: 
 }
 
 function listing({ catalog, workflows }: Catalog): object {
-  return { catalog, workflows: workflows.map(({ entry }) => entry) };
+  return {
+    catalog,
+    workflows: workflows.map(({ entry, accepts, version }) => ({
+      ...entry,
+      ...(accepts && { accepts }),
+      ...(version && { version }),
+    })),
+  };
 }

@@ -6,16 +6,17 @@
  */
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { isWorkflowId } from '../../core/names.js';
-import type { RunRef, RunSelector } from '../../engine.js';
-import { RunRefAnswer, TerminatedAnswer } from '../answers.js';
+import { segmentOfId } from '../../core/values/id-segment.js';
+import { isWorkflowId } from '../../core/values/names.js';
+import type { ResetPoint, RunRef, RunSelector } from '../../engine.js';
 import type { RouteContext } from '../context.js';
-import { markDeprecated } from '../deprecation.js';
 import { type Call, type Operation, route } from '../operation.js';
-import { ResetBody, TerminateBody } from '../schemas.js';
 import { SCOPES, type Scope, selectorOf } from '../scopes.js';
+import { RunRefAnswer, StoppedAnswer, TerminatedAnswer } from '../wire/answers.js';
+import { markDeprecated } from '../wire/deprecation.js';
+import { NoBody, ResetBody, TerminateBody } from '../wire/schemas.js';
 
-export function controlRoutes(app: FastifyInstance, { engine }: RouteContext): void {
+export function controlRoutes(app: FastifyInstance, { engine, arrivals }: RouteContext): void {
   for (const scope of SCOPES) {
     controlRoute(
       app,
@@ -24,10 +25,17 @@ export function controlRoutes(app: FastifyInstance, { engine }: RouteContext): v
         method: 'PATCH',
         action: 'stop',
         summary: `Stops ${scope.whose}; its cleanup runs`,
-        answers: { 200: { description: 'The run was asked to stop.', schema: RunRefAnswer } },
-        errors: ['WorkflowNotFoundError', 'WorkflowAlreadyClosedError'],
+        description: 'A repeat changes nothing, nor does it if the run is closed; `status` says what it is.',
+        body: NoBody,
+        answers: { 200: { description: 'The run was asked to stop, or is closed.', schema: StoppedAnswer } },
+        errors: ['WorkflowNotFoundError'],
       },
-      (selector) => engine.cancel(selector),
+      (selector) =>
+        arrivals.inOrder(
+          selector.workflowId,
+          async () => undefined,
+          () => engine.cancel(selector),
+        ),
     );
 
     controlRoute(
@@ -53,11 +61,11 @@ export function controlRoutes(app: FastifyInstance, { engine }: RouteContext): v
       {
         method: 'POST',
         action: 'reset',
-        summary: `Resets ${scope.whose} to the point after a completed step`,
+        summary: `Resets ${scope.whose} to the point after a completed step, or to its start`,
         description: 'A new run replays up to that point and goes on from there; an open run is terminated.',
         body: ResetBody,
         answers: { 200: { description: 'The new run.', schema: RunRefAnswer } },
-        errors: ['WorkflowNotFoundError', 'StepNotFoundError', 'StepNotCompletedError'],
+        errors: ['WorkflowNotFoundError', 'StepNotFoundError', 'StepNotCompletedError', 'StorageFullError'],
       },
       (selector, { body }) => engine.reset(selector, pointOf(body)),
     );
@@ -85,8 +93,7 @@ function controlRoute<const C extends Control>(
     deprecated: !scope.isPinned,
   } as const satisfies Operation;
   app.register(async (scoped) => {
-    const successor = (id: string, runId: string) =>
-      `/workflow/${encodeURIComponent(id)}/runs/${runId}/${action}`;
+    const successor = (id: string, runId: string) => `/workflow/${segmentOfId(id)}/runs/${runId}/${action}`;
     if (!scope.isPinned) {
       scoped.addHook('preParsing', (request, reply, _payload, done) => {
         const { id } = request.params as { id: string };
@@ -103,10 +110,11 @@ function controlRoute<const C extends Control>(
   });
 }
 
-function pointOf({ stepName, occurrence, reason }: z.output<typeof ResetBody>) {
+function pointOf({ stepName, occurrence, reason }: z.output<typeof ResetBody>): ResetPoint {
   return {
-    stepName,
+    // The schema has seen to it that it is one of the two.
+    ...(typeof stepName === 'string' ? { stepName } : { toStart: true }),
     ...(typeof occurrence === 'number' && { occurrence }),
     ...(typeof reason === 'string' && { reason }),
-  };
+  } as ResetPoint;
 }

@@ -5,8 +5,12 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { openApiDocument } from '../openapi.js';
+import { PerdureError } from '../../core/errors.js';
+import { JSON_TYPE, type RouteContext } from '../context.js';
+import { openApiDocument } from '../openapi/document.js';
+import { workflowDocument } from '../openapi/workflow-document.js';
 import { type Operation, route } from '../operation.js';
+import { CatalogName, Name } from '../wire/schemas.js';
 
 /** The same place from src/ and from dist/. */
 const ASSETS = new URL('../../../dist/docs/', import.meta.url);
@@ -48,8 +52,22 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function docsRoutes(app: FastifyInstance, operations: Iterable<Operation>): void {
-  let document: string | undefined;
+const DocumentQuery = z.object({
+  workflow: Name.optional().meta({
+    description: 'Gives the operations of this workflow the types of its own schemas.',
+  }),
+  catalog: CatalogName.optional().meta({
+    description: 'Where that workflow is; the default catalog if none is given.',
+  }),
+});
+
+export function docsRoutes(
+  app: FastifyInstance,
+  operations: Iterable<Operation>,
+  { targets, defaultCatalog }: RouteContext,
+): void {
+  let document: Record<string, unknown> | undefined;
+  let text: string | undefined;
 
   route(
     app,
@@ -58,12 +76,24 @@ export function docsRoutes(app: FastifyInstance, operations: Iterable<Operation>
       method: 'GET',
       path: '/openapi.json',
       tag: 'service',
-      summary: 'This document',
+      summary: 'This document, as it is or for one workflow',
+      query: DocumentQuery,
       answers: { 200: { description: 'OpenAPI 3.1.', schema: z.record(z.string(), z.unknown()) } },
+      errors: ['CatalogNotAvailableError', 'UnsupportedWorkflowError'],
     },
-    ({ reply }) => {
-      document ??= JSON.stringify(openApiDocument(operations));
-      return reply.header('content-type', 'application/json; charset=utf-8').send(document);
+    async ({ query: { workflow, catalog }, reply }) => {
+      document ??= openApiDocument(operations);
+      reply.header('content-type', JSON_TYPE);
+      if (workflow === undefined && catalog !== undefined) {
+        const issue = { path: ['workflow'], message: 'is needed with a catalog', code: 'required' };
+        throw new PerdureError('ValidationError', 'Invalid Payload', { issues: [issue] });
+      }
+      if (workflow === undefined) {
+        text ??= JSON.stringify(document);
+        return reply.send(text);
+      }
+      const { entry } = await targets.find(catalog ?? defaultCatalog, workflow);
+      return reply.send(JSON.stringify(workflowDocument(document, entry)));
     },
   );
 

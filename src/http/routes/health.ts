@@ -44,14 +44,19 @@ export function healthRoutes(app: FastifyInstance, { engine, isDraining }: Route
       try {
         await engine.ready();
       } catch (error) {
-        // Anybody may ask, so only what is written for callers is told.
-        const reason = error instanceof PerdureError ? error.message : 'the engine cannot serve';
+        const reason = reasonOf(error);
         if (!(error instanceof PerdureError)) log.error({ err: error }, 'the engine is not ready');
         return reply.code(503).send({ status: 'unavailable', reason });
       }
       return reply.send({ status: 'ready' });
     },
   );
+}
+
+/** Anybody may ask, so only what is written for callers is told. A full disk has a word of its own, for alarms to match. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof PerdureError)) return 'the engine cannot serve';
+  return error.name === 'StorageFullError' ? 'storage-full' : error.message;
 }
 
 /** Behind the credentials, so that a test of a deployment shows that they work. */

@@ -6,16 +6,16 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { z } from 'zod';
+import { MAX_LONG_POLL_MS, MAX_PAGE_BYTES } from '../../core/bounds/limits.js';
 import { PerdureError } from '../../core/errors.js';
-import { MAX_LONG_POLL_MS } from '../../core/limits.js';
 import type { HistoryPage, RunSelector } from '../../engine.js';
-import { HistoryAnswer } from '../answers.js';
 import type { RouteContext } from '../context.js';
-import { nameSteps, wireEvent, workflowMetadata } from '../events.js';
 import { route } from '../operation.js';
-import { decodePageToken, encodePageToken } from '../page-token.js';
-import { HistoryQuery, LatestHistoryQuery } from '../schemas.js';
 import { SCOPES, selectorOf } from '../scopes.js';
+import { HistoryAnswer } from '../wire/answers.js';
+import { nameSteps, wireEvent, workflowMetadata } from '../wire/events.js';
+import { decodePageToken, encodePageToken } from '../wire/page-token.js';
+import { HistoryQuery, LatestHistoryQuery } from '../wire/schemas.js';
 
 export function historyRoutes(app: FastifyInstance, context: RouteContext): void {
   for (const scope of SCOPES) {
@@ -59,7 +59,7 @@ async function historyPage(
 
   const afterEventId = from?.eventId ?? 0;
   // One more than asked for tells whether there are more.
-  const read = { afterEventId, limit: pageSize + 1 };
+  const read = { afterEventId, limit: pageSize + 1, maxBytes: MAX_PAGE_BYTES };
   const page = isLongPoll
     ? await waitForEvents(context, selector, read, longPollTimeoutMs, reply)
     : await engine.history(selector, read);
@@ -68,11 +68,11 @@ async function historyPage(
   const run = { workflowId: selector.workflowId, runId };
   const events = page.events.slice(0, pageSize);
   const steps = await nameSteps(engine, run, { events, steps: page.steps });
-  const goesOn = page.events.length > pageSize || (isLongPoll && !page.ended);
+  const goesOn = page.events.length > pageSize || page.isCut === true || (isLongPoll && !page.ended);
   const next = { runId, eventId: events.at(-1)?.id ?? afterEventId };
   return {
     // Read after the events, so that the status is never older than the last event that is shown.
-    workflow: from && !isLongPoll ? null : workflowMetadata(await engine.describe(run)),
+    workflow: from && !isLongPoll ? null : workflowMetadata(await engine.describe(run, { withInput: false })),
     events: events.map((event) => wireEvent(event, { includePayloads, steps })),
     runId,
     nextPageToken: goesOn ? encodePageToken(next) : null,
@@ -87,10 +87,10 @@ async function bind({ engine }: RouteContext, selector: RunSelector, runId: stri
     if (selector.runId !== runId) throw foreign();
     return;
   }
-  const latest = await engine.describe(selector);
+  const latest = await engine.describe(selector, { withInput: false });
   if (latest.runId !== runId) {
     try {
-      await engine.describe({ workflowId: selector.workflowId, runId });
+      await engine.describe({ workflowId: selector.workflowId, runId }, { withInput: false });
     } catch (error) {
       throw error instanceof PerdureError && error.name === 'WorkflowNotFoundError' ? foreign() : error;
     }
@@ -101,7 +101,7 @@ async function bind({ engine }: RouteContext, selector: RunSelector, runId: stri
 async function waitForEvents(
   { engine, waits }: RouteContext,
   selector: RunSelector,
-  read: { afterEventId: number; limit: number },
+  read: { afterEventId: number; limit: number; maxBytes: number },
   longPollTimeoutMs: number,
   reply: FastifyReply,
 ): Promise<HistoryPage> {

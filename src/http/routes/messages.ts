@@ -6,25 +6,23 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { CatalogEntry } from '../../core/catalog.js';
 import { PerdureError } from '../../core/errors.js';
-import { encodePayload, type Payload } from '../../core/json.js';
-import { HandlerAnswer, RunRefAnswer } from '../answers.js';
+import { CALLBACK_SIGNAL, callbackArguments, FEEDBACK_SIGNAL } from '../../core/run/callback.js';
+import { encodePayload, type Payload } from '../../core/values/json.js';
+import { callerTrace } from '../caller-trace.js';
 import { JSON_TYPE, type RouteContext } from '../context.js';
 import { route } from '../operation.js';
-import { HandlerName, MessageBody, WorkflowId } from '../schemas.js';
-
-/** The signal that carries feedback to a workflow which waits for a callback. */
-const FEEDBACK_SIGNAL = 'resume';
+import { groundsForMessage, type MessageKind } from '../schema/grounds.js';
+import { HandlerAnswer, RunRefAnswer } from '../wire/answers.js';
+import { FeedbackBody, HandlerName, MessageBody, WorkflowId } from '../wire/schemas.js';
 
 const WorkflowPath = z.object({ id: WorkflowId });
 const HandlerPath = z.object({ id: WorkflowId, name: HandlerName });
 
 type Body = z.output<typeof MessageBody>;
-type Kind = 'signals' | 'queries' | 'updates';
 
 export function messageRoutes(app: FastifyInstance, context: RouteContext): void {
-  const { engine } = context;
+  const { engine, arrivals } = context;
   const accepted = { 200: { description: 'The message is on disk.', schema: RunRefAnswer } };
   const answered = { 200: { description: 'What the handler returned.', schema: HandlerAnswer } };
 
@@ -36,14 +34,31 @@ export function messageRoutes(app: FastifyInstance, context: RouteContext): void
       path: '/workflow/:id/feedback',
       tag: 'messages',
       summary: 'Resumes a workflow that waits for a callback',
+      description:
+        'It reaches the callback that it names, or without one the request that has waited longest for an answer.',
       params: WorkflowPath,
-      body: MessageBody,
+      body: FeedbackBody,
       answers: accepted,
-      errors: ['WorkflowNotFoundError', 'WorkflowAlreadyClosedError', 'TooManyRequestsError'],
+      errors: [
+        'WorkflowNotFoundError',
+        'WorkflowAlreadyClosedError',
+        'TooManyRequestsError',
+        'StorageFullError',
+      ],
     },
     async ({ params: { id }, body, reply }) => {
-      const input = await argumentsOf(context, id, 'signals', FEEDBACK_SIGNAL, body);
-      return reply.send(await engine.signal({ workflowId: id }, FEEDBACK_SIGNAL, input));
+      const callbackId = body?.callbackId ?? undefined;
+      const signal = callbackId === undefined ? FEEDBACK_SIGNAL : CALLBACK_SIGNAL;
+      const run = await arrivals.inOrder(
+        id,
+        async () =>
+          callbackId === undefined
+            ? argumentsOf(context, id, 'signals', FEEDBACK_SIGNAL, body)
+            : callbackArguments(callbackId, encodePayload(body?.payload, 'payload')),
+        (input) =>
+          engine.signal({ workflowId: id }, signal, input, { traceContext: callerTrace(reply.request) }),
+      );
+      return reply.send(run);
     },
   );
 
@@ -64,11 +79,17 @@ export function messageRoutes(app: FastifyInstance, context: RouteContext): void
         'WorkflowAlreadyClosedError',
         'HandlerNotFoundError',
         'TooManyRequestsError',
+        'StorageFullError',
       ],
     },
     async ({ params: { id, name }, body, reply }) => {
-      const input = await argumentsOf(context, id, 'signals', name, body);
-      return reply.send(await engine.signal({ workflowId: id }, name, input));
+      const run = await arrivals.inOrder(
+        id,
+        () => argumentsOf(context, id, 'signals', name, body),
+        (input) =>
+          engine.signal({ workflowId: id }, name, input, { traceContext: callerTrace(reply.request) }),
+      );
+      return reply.send(run);
     },
   );
 
@@ -109,11 +130,18 @@ export function messageRoutes(app: FastifyInstance, context: RouteContext): void
         'UpdateRejectedError',
         'UpdateFailedError',
         'TooManyRequestsError',
+        'StorageFullError',
       ],
     },
     async ({ params: { id, name }, body, reply }) => {
-      const input = await argumentsOf(context, id, 'updates', name, body);
-      return answerOf(context, reply, () => engine.update({ workflowId: id }, name, input));
+      return arrivals.inOrder(
+        id,
+        () => argumentsOf(context, id, 'updates', name, body),
+        (input) =>
+          answerOf(context, reply, () =>
+            engine.update({ workflowId: id }, name, input, callerTrace(reply.request)),
+          ),
+      );
     },
   );
 }
@@ -122,23 +150,20 @@ export function messageRoutes(app: FastifyInstance, context: RouteContext): void
 async function argumentsOf(
   { engine, payloads }: RouteContext,
   workflowId: string,
-  kind: Kind,
+  kind: MessageKind,
   name: string,
   body: Body,
 ): Promise<Payload[]> {
-  const { catalog, workflowType, status } = await engine.describe({ workflowId });
+  const { catalog, workflowType, status } = await engine.describe({ workflowId }, { withInput: false });
   // A closed run refuses signals and updates, whatever they carry.
   if (status === 'running' || kind === 'queries') {
     const registered = await engine.catalog(catalog);
-    const entry = registered?.workflows.find((workflow) => workflow.entry.name === workflowType)?.entry;
-    payloads.check(schemaOf(entry, kind, name), body?.payload, 'payload');
+    const workflow = registered?.workflows.find(({ entry }) => entry.name === workflowType);
+    const grounds = workflow && groundsForMessage(workflow, kind, name);
+    payloads.check(grounds, body?.payload, 'payload', `"${name}" of workflow "${workflowType}"`);
   }
   const payload = encodePayload(body?.payload, 'payload');
   return payload === undefined ? [] : [payload];
-}
-
-function schemaOf(entry: CatalogEntry | undefined, kind: Kind, name: string) {
-  return entry?.[kind].find((handler) => handler.name === name)?.inputSchema;
 }
 
 /** Answers with what `ask` brings. It takes a place among those who wait, since it may take as long as user code likes. */

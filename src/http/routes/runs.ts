@@ -2,12 +2,14 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { PerdureError } from '../../core/errors.js';
 import type { Engine, RunDescription, RunRef, RunSelector, RunSummary } from '../../engine.js';
-import { InputAnswer, ListAnswer, ResultAnswer, StatusAnswer } from '../answers.js';
+import { withTrace } from '../awaited-trace.js';
 import { JSON_TYPE, type RouteContext } from '../context.js';
 import { route } from '../operation.js';
-import { resultText } from '../result.js';
-import { ListQuery, ResultQuery } from '../schemas.js';
 import { SCOPES, type Scope, selectorOf } from '../scopes.js';
+import { summariesOf } from '../summaries.js';
+import { InputAnswer, ListAnswer, ResultAnswer, StatusAnswer } from '../wire/answers.js';
+import { resultText } from '../wire/result.js';
+import { ListQuery, ResultQuery } from '../wire/schemas.js';
 
 export function runRoutes(app: FastifyInstance, context: RouteContext): void {
   for (const scope of SCOPES) {
@@ -31,19 +33,22 @@ function statusRoute(app: FastifyInstance, { engine }: RouteContext, scope: Scop
       answers: { 200: { description: 'The status record.', schema: StatusAnswer } },
       errors: ['WorkflowNotFoundError'],
     },
-    async ({ params, reply }) => reply.send(statusRecord(await engine.describe(selectorOf(params)))),
+    async ({ params, reply }) =>
+      reply.send(statusRecord(await engine.describe(selectorOf(params), { withInput: false }))),
   );
 }
 
-function resultRoute(app: FastifyInstance, { engine, waits }: RouteContext, scope: Scope): void {
+function resultRoute(app: FastifyInstance, context: RouteContext, scope: Scope): void {
+  const { engine, waits } = context;
   const followChain = !scope.isPinned;
 
   const waited = async (selector: RunSelector, wait: number, reply: FastifyReply) => {
     waits.enter();
     try {
-      return await waits.hold(reply.raw, wait, (waitMs, abort) =>
+      const outcome = await waits.hold(reply.raw, wait, (waitMs, abort) =>
         engine.outcome(selector, { waitMs, followChain, abort }),
       );
+      return outcome && (await withTrace(context, outcome));
     } finally {
       waits.leave();
     }
@@ -127,12 +132,22 @@ function listRoute(app: FastifyInstance, { engine }: RouteContext): void {
       answers: { 200: { description: 'Some of the runs, and where to go on.', schema: ListAnswer } },
     },
     async ({ query, reply }) => {
-      const { limit, cursor, startedAfter, startedBefore, ...filter } = query;
+      const { limit, cursor, startedAfter, startedBefore, heldBack, paused, why, ...filter } = query;
       const page = await engine.list(
-        { ...filter, startedAfter: instant(startedAfter), startedBefore: instant(startedBefore) },
+        {
+          ...filter,
+          startedAfter: instant(startedAfter),
+          startedBefore: instant(startedBefore),
+          ...(heldBack && { heldBack: true }),
+          ...(paused && { paused: true }),
+        },
         { limit, cursor },
       );
-      const runs = page.runs.map(listEntry);
+      const summaries = why ? await summariesOf(engine, page.runs) : undefined;
+      const runs = page.runs.map((run, at) => ({
+        ...listEntry(run),
+        ...(summaries && { summary: summaries[at] }),
+      }));
       return reply.send({ runs, count: runs.length, nextCursor: page.nextCursor });
     },
   );
@@ -151,12 +166,22 @@ function listEntry(run: RunSummary): object {
     status,
     startedAt: new Date(startedAt).toISOString(),
     completedAt: completedAt === null ? null : new Date(completedAt).toISOString(),
+    ...standstillOf(run),
+  };
+}
+
+/** Why it does not go on although it could. */
+function standstillOf({ heldBack, paused }: RunSummary): object {
+  const iso = (at: number) => new Date(at).toISOString();
+  return {
+    ...(heldBack && { heldBack: { reason: heldBack.reason, since: iso(heldBack.since) } }),
+    ...(paused && { paused: { reason: paused.reason, since: iso(paused.since), by: paused.by } }),
   };
 }
 
 function statusRecord(run: RunDescription): object {
   const { workflowId, runId, workflowType, catalog, status, startedAt, completedAt } = run;
-  const { historyLength, heldBack } = run;
+  const { historyLength, version } = run;
   return {
     workflowId,
     runId,
@@ -166,8 +191,7 @@ function statusRecord(run: RunDescription): object {
     startedAt,
     completedAt,
     historyLength,
-    ...(heldBack && {
-      heldBack: { reason: heldBack.reason, since: new Date(heldBack.since).toISOString() },
-    }),
+    ...standstillOf(run),
+    ...(version && { version }),
   };
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PerdureError } from '../../core/errors.js';
-import { isRunId } from '../../core/names.js';
+import { isRunId } from '../../core/values/names.js';
+import { catalogOf } from '../scripted-engine.fixture.js';
 import { call, engine, post, serve, server } from '../served.fixture.js';
 
 afterEach(() => server.close());
@@ -43,17 +44,43 @@ describe('start', () => {
     expect(engine.starts).toEqual([]);
   });
 
+  it.each([
+    ['an engine that is away', new PerdureError('EngineUnavailableError', 'the cluster is away'), 503],
+    [
+      'too many who wait',
+      new PerdureError('TooManyRequestsError', 'too many wait', { retryAfterSeconds: 2 }),
+      429,
+    ],
+    ['a bug', new TypeError('nobody shall read this'), 500],
+  ])('says which run was started when waiting for it fails: %s', async (_what, thrown, status) => {
+    engine.outcome = () => Promise.reject(thrown);
+    const response = await post('/workflow/run', { workflowName: 'echo', input: 1, workflowId: 'the-one' });
+    expect(response.status).toBe(status);
+    const body = (await response.json()) as { workflowId: string; runId: string; message: string };
+    expect(body).toMatchObject({ workflowId: 'the-one', runId: expect.any(String) });
+    expect(isRunId(body.runId)).toBe(true);
+    expect(body.message).not.toContain('nobody shall read this');
+    expect(body.message).toContain('was started');
+  });
+
   it.each([0, -1, 1.5, 3_600_001, '1000', true])(
-    'refuses the timeout %s on run and ignores it on start',
+    'refuses the timeout %s on run, and any on start',
     async (timeout) => {
       const body = { workflowName: 'echo', input: 1, timeout };
       expect((await post('/workflow/run', body)).status).toBe(400);
-      expect((await post('/workflow/start', body)).status).toBe(200);
+      expect((await post('/workflow/start', body)).status).toBe(400);
+      expect(engine.starts).toEqual([]);
     },
   );
 
-  it('takes null for what is optional as absent and ignores unknown fields', async () => {
-    const nulls = { workflowId: null, catalog: null, taskQueue: null, timeout: null, color: 'red' };
+  it('takes null for what is optional as absent, and a mistyped field for an error', async () => {
+    const nulls = { workflowId: null, catalog: null, taskQueue: null, timeout: null };
+    const mistyped = await post('/workflow/run', { workflowName: 'echo', input: 1, workflowID: 'mine' });
+    expect(mistyped.status).toBe(400);
+    expect(await mistyped.json()).toMatchObject({
+      issues: [{ path: ['workflowID'], message: 'unknown field "workflowID": did you mean "workflowId"?' }],
+    });
+    expect(engine.starts).toEqual([]);
     const response = await post('/workflow/run?colour=red', { workflowName: 'echo', input: 1, ...nulls });
     expect(response.status).toBe(200);
     expect(response.headers.get('deprecation')).toBeNull();
@@ -97,7 +124,12 @@ describe('start', () => {
     engine.catalogs.set('default', {
       catalog: 'default',
       workflows: [
-        { entry: { ...entry, inputSchema: { type: 'string' } }, settings: {}, declaresSignals: false },
+        {
+          entry: { ...entry, inputSchema: { type: 'string' } },
+          settings: {},
+          declaresSignals: false,
+          accepts: { input: {} },
+        },
       ],
     });
     expect((await post('/workflow/start', { workflowName: 'echo', input: 1 })).status).toBe(400);
@@ -109,7 +141,9 @@ describe('start', () => {
     const inputSchema = { $ref: 'http://127.0.0.1:9/schema.json' };
     engine.catalogs.set('default', {
       catalog: 'default',
-      workflows: [{ entry: { ...entry, inputSchema }, settings: {}, declaresSignals: false }],
+      workflows: [
+        { entry: { ...entry, inputSchema }, settings: {}, declaresSignals: false, accepts: { input: {} } },
+      ],
     });
     expect((await post('/workflow/start', { workflowName: 'echo', input: 1 })).status).toBe(200);
   });
@@ -154,6 +188,25 @@ describe('start', () => {
     }
     expect((await post('/workflow/start', body, { 'idempotency-key': '' })).status).toBe(400);
     expect((await post('/workflow/start', body, { 'idempotency-key': 'x'.repeat(256) })).status).toBe(400);
+    expect(engine.starts).toHaveLength(1);
+  });
+
+  it.each<[what: string, difference: object, before?: object]>([
+    ['the workflow', { workflowName: 'wait' }],
+    ['the input', { input: 2 }],
+    ['the id', { workflowId: 'mine' }],
+    ['the catalog', { catalog: 'other' }],
+    ['the catalog under its old name', { taskQueue: 'other' }],
+    ['the catalog, also where both are named', { catalog: 'another' }, { catalog: 'other' }],
+  ])('takes a body that differs in %s for another one', async (_what, difference, before = {}) => {
+    for (const name of ['other', 'another']) {
+      engine.catalogs.set(name, catalogOf(name, [{ name: 'echo' }, { name: 'wait' }]));
+    }
+    const key = { 'idempotency-key': 'k' };
+    const body = { workflowName: 'echo', input: 1, ...before };
+    expect((await post('/workflow/start', body, key)).status).toBe(200);
+    expect((await post('/workflow/start', body, key)).status).toBe(200);
+    expect((await post('/workflow/start', { ...body, ...difference }, key)).status).toBe(422);
     expect(engine.starts).toHaveLength(1);
   });
 

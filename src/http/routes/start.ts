@@ -2,15 +2,18 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { z } from 'zod';
+import { amountText } from '../../core/cost/cost.js';
 import { PerdureError } from '../../core/errors.js';
-import { DEFAULT_RUN_TIMEOUT_MS } from '../../core/limits.js';
 import type { RunRef, StartRequest } from '../../engine.js';
-import { ResultAnswer, RunRefAnswer } from '../answers.js';
+import { withTrace } from '../awaited-trace.js';
+import { callerTrace } from '../caller-trace.js';
 import { JSON_TYPE, type RouteContext } from '../context.js';
-import { markDeprecated } from '../deprecation.js';
 import { route } from '../operation.js';
-import { resultText } from '../result.js';
-import { RunBody, StartBody, StartHeaders } from '../schemas.js';
+import { ResultAnswer, RunRefAnswer } from '../wire/answers.js';
+import { markDeprecated } from '../wire/deprecation.js';
+import { toPerdureError } from '../wire/errors.js';
+import { resultText } from '../wire/result.js';
+import { RunBody, StartBody, StartHeaders } from '../wire/schemas.js';
 
 /** Beside those of every operation with a body. */
 const START_ERRORS = [
@@ -18,6 +21,9 @@ const START_ERRORS = [
   'UnsupportedWorkflowError',
   'WorkflowAlreadyExistsError',
   'IdempotencyConflictError',
+  'StorageFullError',
+  // The run that holds the id or the key may be damaged.
+  'DataCorruptionError',
 ] as const;
 
 const DEPRECATED_FIELD = {
@@ -69,15 +75,21 @@ export function startRoutes(app: FastifyInstance, context: RouteContext): void {
       errors: [...START_ERRORS, 'WorkflowExecutionTimedOutError', 'TooManyRequestsError'],
     },
     async ({ body, headers, reply }) => {
-      const waitMs = body.timeout ?? DEFAULT_RUN_TIMEOUT_MS;
+      const waitMs = body.timeout ?? context.runTimeoutMs;
       context.waits.enter();
       try {
         const run = await start(context, body, headers, reply, true);
-        const outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
-          context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
-        );
+        context.bodies.leave(reply.raw);
+        const outcome = await context.waits
+          .hold(reply.raw, waitMs, (ms, abort) =>
+            context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
+          )
+          .catch((thrown: unknown) => {
+            throw afterStart(thrown, run);
+          });
         if (outcome === undefined) throw unfinished(context, run, waitMs);
-        return reply.header('content-type', JSON_TYPE).send(resultText(outcome));
+        const named = await withTrace(context, outcome);
+        return reply.header('content-type', JSON_TYPE).send(resultText(named));
       } finally {
         context.waits.leave();
       }
@@ -97,6 +109,12 @@ async function start(
   const workflowType = await targets.resolve(catalog, body.workflowName, body.input);
   const start: StartRequest = { workflowType, catalog, input: [JSON.stringify(body.input)], isAwaited };
   if (typeof body.workflowId === 'string') start.workflowId = body.workflowId;
+  const traceContext = callerTrace(reply.request);
+  if (traceContext) start.traceContext = traceContext;
+  if (body.budget) {
+    const { amount, currency } = body.budget;
+    start.budget = { amount: amountText(amount), currency };
+  }
   if (key !== undefined) start.idempotency = { key, fingerprint: fingerprint(body, catalog) };
   return engine.start(start);
 }
@@ -106,13 +124,21 @@ async function start(
  * caller waits does not, so a retry may wait longer; nor does the order of an object's keys.
  */
 function fingerprint(body: z.output<typeof StartBody>, catalog: string): string {
-  const decisive = [body.workflowName, catalog, body.workflowId ?? null, body.input];
+  const decisive: unknown[] = [body.workflowName, catalog, body.workflowId ?? null, body.input];
+  if (body.budget) decisive.push([amountText(body.budget.amount), body.budget.currency]);
   return createHash('sha256').update(JSON.stringify(decisive, withSortedKeys)).digest('base64url');
 }
 
 function withSortedKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The run is there: a caller who is not told which would start another one. */
+function afterStart(thrown: unknown, run: RunRef): PerdureError {
+  const { name, message, details } = toPerdureError(thrown);
+  const told = `The workflow was started and goes on, ask for its result later: ${message}`;
+  return Object.assign(new PerdureError(name, told, { ...details, ...run }), { cause: thrown });
 }
 
 function unfinished({ isDraining }: RouteContext, run: RunRef, waitMs: number): PerdureError {

@@ -3,10 +3,16 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { PerdureError } from '../../core/errors.js';
-import type { TraceLog } from '../../trace/index.js';
 import { JSON_TYPE, type RouteContext } from '../context.js';
 import { route } from '../operation.js';
 import { SCOPES, type Scope, selectorOf } from '../scopes.js';
+import { flag } from '../wire/schemas.js';
+
+const TraceLogQuery = z.object({
+  inline: flag().optional().meta({
+    description: 'Whether a local trace comes with the answer. One from the object store always does.',
+  }),
+});
 
 const RunId = z.string().meta({ format: 'uuid' });
 
@@ -23,6 +29,10 @@ const LocalTrace = z
     source: z.literal('local'),
     runId: RunId,
     localPath: z.string().meta({ description: "Absolute path of a file on the server's machine." }),
+    data: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'The trace itself, where `inline` asks for it and this server has the file.' }),
   })
   .meta({ id: 'LocalTraceLog' });
 
@@ -40,6 +50,7 @@ function traceLogRoute(app: FastifyInstance, { engine, traces }: RouteContext, s
       tag: 'runs',
       summary: `Trace of ${scope.whose}, once it is closed`,
       params: scope.params,
+      query: TraceLogQuery,
       answers: {
         200: {
           description: 'The trace from the object store, or the path of its file where there is no store.',
@@ -48,8 +59,8 @@ function traceLogRoute(app: FastifyInstance, { engine, traces }: RouteContext, s
       },
       errors: ['WorkflowNotFoundError', 'WorkflowNotCompletedError', 'TraceNotAvailableError'],
     },
-    async ({ params, reply }) => {
-      const run = await engine.describe(selectorOf(params));
+    async ({ params, query: { inline }, reply }) => {
+      const run = await engine.describe(selectorOf(params), { withInput: false });
       const { workflowId, runId, status } = run;
       if (status === 'running') {
         const message = 'The workflow is still running; its trace is there when it has ended';
@@ -61,20 +72,16 @@ function traceLogRoute(app: FastifyInstance, { engine, traces }: RouteContext, s
           runId,
         });
       }
-      const trace = await traces.find(run);
-      return trace.source === 'local'
-        ? reply.send(trace)
-        : reply.header('content-type', JSON_TYPE).send(Readable.from(inlined(trace)));
+      const { data, ...place } = await traces.find(run, { isInlined: inline });
+      if (!data) return reply.send(place);
+      return reply.header('content-type', JSON_TYPE).send(Readable.from(inlined(place, data)));
     },
   );
 }
 
 /** Passed on as it comes: a trace may be as large as a history, and many may be asked for at once. */
-async function* inlined({
-  runId,
-  data,
-}: Extract<TraceLog, { source: 'remote' }>): AsyncGenerator<string | Buffer> {
-  yield `{"source":"remote","runId":${JSON.stringify(runId)},"data":`;
+async function* inlined(place: object, data: Readable): AsyncGenerator<string | Buffer> {
+  yield `${JSON.stringify(place).slice(0, -1)},"data":`;
   yield* data as AsyncIterable<Buffer>;
   yield '}';
 }

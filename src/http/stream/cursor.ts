@@ -5,7 +5,7 @@
  * and a number alone is taken everywhere, as older clients send it.
  */
 import { PerdureError } from '../../core/errors.js';
-import { isRunId } from '../../core/names.js';
+import { isRunId } from '../../core/values/names.js';
 
 export interface Cursor {
   /** Absent in a bare number: whichever run is asked for. */

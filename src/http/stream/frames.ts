@@ -8,14 +8,16 @@
  */
 
 import type { PerdureError } from '../../core/errors.js';
-import type { HistoryEvent } from '../../core/event.js';
-import { type NamedSteps, wireEvent } from '../events.js';
+import type { HistoryEvent } from '../../core/history/event.js';
+import { type NamedSteps, wireEvent } from '../wire/events.js';
 
 /** What the stream of one reader looks like. */
 export interface Form {
   includePayloads: boolean;
   /** Whether ids name the run: on the route that does not. */
   hasRunInIds: boolean;
+  /** Whether it also tells what the run spends. */
+  costs?: boolean;
 }
 
 export interface Frame {
@@ -78,6 +80,11 @@ export function doneFrame(terminal: HistoryEvent): string {
   const { type: reason, attributes } = terminal;
   const newRunId = 'newExecutionRunId' in attributes ? attributes.newExecutionRunId : undefined;
   return `event: done\ndata: ${singleLine({ reason, newRunId })}\n\n`;
+}
+
+/** Without an id: it does not move the point that a reader resumes from. */
+export function costFrame(costs: object): string {
+  return `event: cost\ndata: ${singleLine(costs)}\n\n`;
 }
 
 export function errorFrame({ name, message }: PerdureError, workflowId: string, runId: string): string {

@@ -7,10 +7,11 @@
  * 3. When the reader is gone, for whatever reason, everything held for it is let go at once.
  */
 import type { ServerResponse } from 'node:http';
-import type { HistoryEvent } from '../../core/event.js';
+import type { HistoryEvent } from '../../core/history/event.js';
 import { invariant } from '../../core/invariant.js';
 import type { Engine, RunRef } from '../../engine.js';
-import { type NamedSteps, nameSteps } from '../events.js';
+import { type NamedSteps, nameSteps } from '../wire/events.js';
+import { COST_LOOK_MS, type CostFeed } from './costs.js';
 import { Batch, doneFrame, type Form, KEEPALIVE_FRAME } from './frames.js';
 import type { Follower, Tail } from './tail.js';
 
@@ -24,6 +25,8 @@ export interface ReaderOptions {
   cursor: number;
   form: Form;
   tail: Tail;
+  /** Where the reader wants to know what the run spends. */
+  costs?: CostFeed;
   response: ServerResponse;
   keepaliveMs: number;
   stallMs: number;
@@ -35,10 +38,14 @@ export interface ReaderOptions {
 export class Reader implements Follower {
   cursor: number;
   readonly #keepalive: NodeJS.Timeout;
+  #costLook: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  #isEnding = false;
   #stall: NodeJS.Timeout | undefined;
   #pageEvents = FIRST_PAGE_EVENTS;
   #steps: NamedSteps = new Map();
   #isFull = false;
+  #whenFree: (() => void) | undefined;
   #isCatchingUp = false;
   #isOver = false;
 
@@ -52,20 +59,22 @@ export class Reader implements Follower {
     this.#keepalive = setInterval(() => {
       if (!this.#isFull) this.#write(KEEPALIVE_FRAME);
     }, keepaliveMs);
+    if (options.costs) this.#costLook = setInterval(() => void this.#tellCosts(), COST_LOOK_MS);
     tail.join(this);
   }
 
   /** Sends what comes before the events, and then those. */
   start(opening: string): void {
     this.#write(opening);
+    void this.#tellCosts();
     this.wake();
   }
 
   wake(): void {
     const { tail, form } = this.options;
-    while (!this.#isOver && !this.#isFull && !this.#isCatchingUp) {
+    while (!this.#isOver && !this.#isFull && !this.#isCatchingUp && !this.#isEnding) {
       if (this.cursor >= tail.position) {
-        if (tail.terminal) this.#finish(doneFrame(tail.terminal));
+        if (tail.terminal) this.#done(tail.terminal);
         else if (tail.failure !== undefined) this.#finish(this.options.describeError(tail.failure));
         return;
       }
@@ -87,6 +96,10 @@ export class Reader implements Follower {
   async #catchUp(): Promise<void> {
     const { engine, run } = this.options;
     this.#isCatchingUp = true;
+    // Reading, writing down and handing over can all be done without waiting for anything: a long history would keep
+    // everybody else waiting until its end.
+    await new Promise(setImmediate);
+    if (this.#isOver) return;
     try {
       const page = await engine.history(run, { afterEventId: this.cursor, limit: this.#pageEvents });
       invariant(page.events.length > 0, `run ${run.runId} has no event after ${this.cursor}`);
@@ -112,11 +125,45 @@ export class Reader implements Follower {
       // The rest is read again, in a page of about what went through.
       this.#pageEvents = Math.max(1, Math.min(MAX_PAGE_EVENTS, 2 * (this.cursor - before)));
     } else if (ended) {
-      this.#finish(doneFrame(events.at(-1)!));
+      this.#done(events.at(-1)!);
     } else {
       this.#pageEvents = Math.min(MAX_PAGE_EVENTS, 2 * this.#pageEvents);
     }
     if (this.cursor >= tail.position || this.#steps.size > MAX_PAGE_EVENTS) this.#steps = new Map();
+  }
+
+  /** The run has ended: what it has spent comes before that, to the last. */
+  #done(terminal: HistoryEvent): void {
+    this.#isEnding = true;
+    if (this.options.costs) void this.#tellCosts(true).then(() => this.#finish(doneFrame(terminal)));
+    else this.#finish(doneFrame(terminal));
+  }
+
+  async #tellCosts(isLast = false): Promise<void> {
+    const { costs } = this.options;
+    // A reader that takes nothing gets it all with a later look.
+    if (!costs || this.#isOver || (!isLast && (this.#isLooking || this.#isFull || this.#isEnding))) return;
+    this.#isLooking = true;
+    try {
+      if (isLast || !costs.hasMore) await costs.look(isLast);
+      for (let frame = costs.next(); frame && !this.#isOver; frame = costs.next()) {
+        this.#write(frame);
+        if (!this.#isFull) continue;
+        // The last ones have to get through before the end; of others the rest goes on when the reader takes again.
+        if (!isLast) break;
+        await this.#takesAgain();
+      }
+    } catch (error) {
+      this.#finish(this.options.describeError(error));
+    }
+    this.#isLooking = false;
+  }
+
+  /** Or is gone. */
+  #takesAgain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenFree = resolve;
+    });
   }
 
   #write(bytes: Buffer | string): void {
@@ -127,9 +174,11 @@ export class Reader implements Follower {
 
   #drained(): void {
     this.#isFull = false;
+    this.#whenFree?.();
     if (this.#isOver) return;
     clearTimeout(this.#stall);
     this.#stall = undefined;
+    if (this.options.costs?.hasMore) void this.#tellCosts();
     this.wake();
   }
 
@@ -148,11 +197,13 @@ export class Reader implements Follower {
   #leave(): void {
     this.#isOver = true;
     clearInterval(this.#keepalive);
+    clearInterval(this.#costLook);
     this.options.tail.leave(this);
   }
 
   #closed(): void {
     if (!this.#isOver) this.#leave();
+    this.#whenFree?.();
     clearTimeout(this.#stall);
     this.options.onEnd();
   }

@@ -3,12 +3,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PerdureError } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
-import type { Gate } from '../auth.js';
 import type { RouteContext } from '../context.js';
-import { tellable } from '../errors.js';
+import type { Gate } from '../door/auth.js';
 import { type Call, type Operation, route } from '../operation.js';
-import { IncludePayloads, RunId, WorkflowId } from '../schemas.js';
 import { LATEST, SCOPES, type Scope, selectorOf } from '../scopes.js';
+import { tellable } from '../wire/errors.js';
+import { flag, IncludePayloads, NoBody, RunId, WorkflowId } from '../wire/schemas.js';
 import { parseCursor } from './cursor.js';
 import type { Tickets } from './tickets.js';
 
@@ -28,6 +28,9 @@ const LastEventId = z.union([z.string(), z.array(z.string())]).optional();
 const StreamQuery = z.object({
   includePayloads: IncludePayloads,
   lastEventId: LastEventId.meta({ type: 'string', description: `${LAST_EVENT_ID} Wins over the header.` }),
+  costs: flag()
+    .optional()
+    .meta({ description: 'Whether the stream also tells what the run spends, as `cost` events.' }),
   ticket: z.string().optional().meta({ description: 'In place of credentials, for browsers.' }),
   runId: RunId.optional(),
 });
@@ -41,7 +44,8 @@ const streamOperation = (scope: Scope) =>
     summary: `The events of ${scope.whose} as they happen`,
     description:
       'Server-sent events: `workflow` once, `history` with an array of events and an `id` to resume after, ' +
-      '`done` at the end of the run, `server_error` when something breaks.',
+      '`done` at the end of the run, `server_error` when something breaks; with `costs=true` also `cost`, without an id: ' +
+      'the totals so far, and the records that are new on this connection.',
     isStream: true,
     params: scope.params,
     query: scope.isPinned ? StreamQuery.omit({ runId: true }) : StreamQuery,
@@ -70,7 +74,11 @@ async function stream(
   const given = query.lastEventId ?? headers['last-event-id'];
   const cursor = parseCursor(given);
   const selector = selectorOf({ rid: (query as z.output<typeof StreamQuery>).runId, ...params });
-  const form = { includePayloads: query.includePayloads ?? false, hasRunInIds: !scope.isPinned };
+  const form = {
+    includePayloads: query.includePayloads ?? false,
+    hasRunInIds: !scope.isPinned,
+    costs: query.costs ?? false,
+  };
 
   streams.enter();
   let isServed = false;
@@ -97,6 +105,7 @@ const ticketOperation = {
   summary: 'A ticket with which a browser opens one stream of the workflow',
   description: 'Good once, within a minute, as `?ticket=`: an EventSource cannot send credentials.',
   params: LATEST.params,
+  body: NoBody,
   answers: {
     200: {
       description: 'The ticket.',
@@ -110,14 +119,17 @@ const ticketOperation = {
 
 export function ticketRoutes(app: FastifyInstance, { engine, tickets }: RouteContext): void {
   route(app, ticketOperation, async ({ params, reply }) => {
-    await engine.describe({ workflowId: params.id });
+    await engine.describe({ workflowId: params.id }, { withInput: false });
     const { ticket, expiresAt } = tickets.issue(params.id);
     return reply.send({ ticket, expiresAt: new Date(expiresAt).toISOString() });
   });
 }
 
 /** Lets in whom `gate` lets in, and whoever shows a ticket for the workflow. */
-export function ticketGate(gate: Gate, tickets: Tickets): (request: FastifyRequest) => string | undefined {
+export function ticketGate(
+  gate: Gate,
+  tickets: Tickets,
+): (request: FastifyRequest) => PerdureError | undefined {
   return (request) => {
     const refusal = gate(request.raw);
     if (refusal === undefined) return undefined;

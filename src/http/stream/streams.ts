@@ -5,11 +5,12 @@
  * has closed since goes on to that run's end, and a cursor at the end of a run leads to the one that came after it.
  */
 import type { ServerResponse } from 'node:http';
+import type { HttpLimits } from '../../core/bounds/limits.js';
 import { PerdureError } from '../../core/errors.js';
-import { CLOSE_EVENTS } from '../../core/event.js';
-import type { HttpLimits } from '../../core/limits.js';
+import { CLOSE_EVENTS } from '../../core/history/event.js';
 import type { Engine, RunDescription, RunSelector } from '../../engine.js';
-import { workflowMetadata } from '../events.js';
+import { workflowMetadata } from '../wire/events.js';
+import { CostFeed, CostLooks } from './costs.js';
 import { type Cursor, requireSameRun } from './cursor.js';
 import { errorFrame, type Form, workflowFrame } from './frames.js';
 import { Reader } from './reader.js';
@@ -31,6 +32,7 @@ export interface Beginning {
 export class Streams {
   readonly #readers = new Set<Reader>();
   readonly #tails: Tails;
+  readonly #costs: CostLooks;
   #count = 0;
 
   constructor(
@@ -38,6 +40,7 @@ export class Streams {
     private readonly limits: Pick<HttpLimits, 'streams' | 'streamKeepaliveMs' | 'streamStallMs'>,
   ) {
     this.#tails = new Tails(engine);
+    this.#costs = new CostLooks(engine);
   }
 
   get open(): number {
@@ -62,11 +65,11 @@ export class Streams {
     if (selector.runId === undefined && cursor?.runId !== undefined) {
       return this.#follow(selector.workflowId, cursor.runId, cursor.eventId);
     }
-    return unlessRead(await this.engine.describe(selector), cursor?.eventId ?? 0);
+    return unlessRead(await this.engine.describe(selector, { withInput: false }), cursor?.eventId ?? 0);
   }
 
   async #follow(workflowId: string, runId: string, eventId: number): Promise<Beginning | undefined> {
-    const latest = await this.engine.describe({ workflowId });
+    const latest = await this.engine.describe({ workflowId }, { withInput: false });
     if (latest.runId === runId) return unlessRead(latest, eventId);
     // Retention may have removed the run; then what is there now is all there is to read.
     const run = await this.#known({ workflowId, runId });
@@ -97,7 +100,7 @@ export class Streams {
 
   async #known(selector: RunSelector): Promise<RunDescription | undefined> {
     try {
-      return await this.engine.describe(selector);
+      return await this.engine.describe(selector, { withInput: false });
     } catch (error) {
       if (error instanceof PerdureError && error.name === 'WorkflowNotFoundError') return undefined;
       throw error;
@@ -119,6 +122,7 @@ export class Streams {
       cursor: eventId,
       form,
       tail: this.#tails.of({ workflowId, runId }, { historyLength, isOpen: status === 'running' }),
+      ...(form.costs && { costs: new CostFeed(this.#costs, { workflowId, runId }) }),
       response,
       keepaliveMs,
       stallMs,

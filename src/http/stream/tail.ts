@@ -6,15 +6,18 @@
  * 3. Without readers there is no tail: the wait in the engine ends with the last of them.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
-import type { HistoryEvent } from '../../core/event.js';
+import { monotonicMs } from '../../core/clock.js';
+import type { HistoryEvent } from '../../core/history/event.js';
 import type { Engine, RunRef } from '../../engine.js';
-import { type NamedSteps, nameSteps } from '../events.js';
+import { type NamedSteps, nameSteps } from '../wire/events.js';
 import { Batch } from './frames.js';
 
 /** Events of one read, and so of one batch. */
 const PAGE_EVENTS = 200;
 /** After this time the engine is asked again; it bounds nothing that a caller sees. */
 const WAIT_MS = 60_000;
+/** How long the followers may be written to at a time. */
+const ROUND_MS = 10;
 /** Names kept between batches; beyond, those that are needed are looked up again. */
 const MAX_NAMED_STEPS = 5_000;
 
@@ -77,14 +80,14 @@ export class Tail {
           await nameSteps(this.engine, this.run, page, this.#steps);
         }
         if (signal.aborted) return;
-        this.#take(events, ended ? (events.at(-1) ?? (await this.#lastEvent())) : undefined);
+        await this.#take(events, ended ? (events.at(-1) ?? (await this.#lastEvent())) : undefined);
         // Readers whose socket was full for a moment get their turn before the next batch takes the place of this one.
         if (events.length === PAGE_EVENTS) await nextRound();
       }
     } catch (error) {
       if (signal.aborted) return;
       this.failure = error;
-      this.#wakeAll();
+      await this.#wakeAll();
     }
   }
 
@@ -93,20 +96,29 @@ export class Tail {
     return page.events[0]!;
   }
 
-  #take(events: HistoryEvent[], terminal: HistoryEvent | undefined): void {
+  async #take(events: HistoryEvent[], terminal: HistoryEvent | undefined): Promise<void> {
     if (events.length === 0 && !terminal) return;
     if (events.length > 0) {
       this.latest = new Batch(this.run.runId, events, this.#steps);
       this.#position = this.latest.last;
     }
     this.terminal = terminal;
-    this.#wakeAll();
+    await this.#wakeAll();
     for (const { cursor } of this.#followers) if (cursor < this.#position) return;
     this.latest = undefined;
   }
 
-  #wakeAll(): void {
-    for (const follower of [...this.#followers]) follower.wake();
+  /** A thousand followers of a run are not written to in one round of the loop: others want to be heard between them. */
+  async #wakeAll(): Promise<void> {
+    let roundBegan = monotonicMs();
+    for (const follower of [...this.#followers]) {
+      if (monotonicMs() - roundBegan > ROUND_MS) {
+        await nextRound();
+        roundBegan = monotonicMs();
+      }
+      // One that has left meanwhile takes nothing.
+      follower.wake();
+    }
   }
 }
 

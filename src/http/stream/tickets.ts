@@ -19,13 +19,13 @@ const PROOF_BYTES = 32;
 export interface TicketOptions {
   /** What servers share: tickets are issued with the first and accepted with any. By default it is this server's own. */
   secrets?: readonly string[];
-  clock?: Clock;
+  clock?: Pick<Clock, 'now'>;
   limit?: number;
 }
 
 export class Tickets {
   readonly #secrets: readonly (string | Buffer)[];
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #limit: number;
   /** When they expire, oldest first but for what clocks of other servers add to it. */
   readonly #used = new Map<string, number>();

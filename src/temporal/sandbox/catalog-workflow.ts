@@ -2,7 +2,7 @@
 import type { WorkflowDefinition } from '../../sdk/definition.js';
 import { defineQuery, setHandler } from '../../sdk/messages.js';
 import { condition } from '../../sdk/waiting.js';
-import { CATALOG_QUERY, CATALOG_WORKFLOW_TYPE, type Registration } from '../conventions.js';
+import { CATALOG_QUERY, CATALOG_WORKFLOW_TYPE, type Registration } from '../cluster/conventions.js';
 
 const get = defineQuery<object>(CATALOG_QUERY);
 

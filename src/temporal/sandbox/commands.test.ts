@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../../core/command.js';
-import { DEFAULT_STEP_RETRY } from '../../core/retry.js';
-import { DEPTH_HEADER, LIVENESS_HEADER } from '../conventions.js';
+import type { Command } from '../../core/history/command.js';
+import { DEFAULT_STEP_RETRY } from '../../core/run/retry.js';
+import { DEPTH_HEADER, LIVENESS_HEADER } from '../cluster/conventions.js';
 import { decoded } from '../translate/payload.js';
 import { type RunFrame, toCore } from './commands.js';
 
@@ -16,10 +16,12 @@ const FRAME: RunFrame = {
   settings: {
     catalog: 'shop',
     resultFormat: 'current',
-    limits: { payloadBytes: 1, pendingPerRun: 1, childDepth: 1 },
+    limits: { payloadBytes: 1, turnBytes: 1, pendingPerRun: 1, childDepth: 1 },
     livenessMs: 10_000,
+    callbacks: { key: 'k', publicUrl: 'http://localhost' },
     workflowSettings: { parcel: { executionTimeoutMs: 5_000 } },
   },
+  isReset: false,
   updateInstance: (id) => `instance of ${id}`,
   isChildStarted: (childSeq) => childSeq === '1',
 };
@@ -52,7 +54,7 @@ test('a step is an activity, with signs of life where its author asks for none',
   expect(command!.scheduleActivity!.headers).toHaveProperty(LIVENESS_HEADER);
   const [watched] = toCore({ ...step, settings: { ...step.settings, heartbeatTimeoutMs: 2_000 } }, FRAME);
   expect(watched!.scheduleActivity).toMatchObject({ heartbeatTimeout: { seconds: 2 } });
-  expect(watched!.scheduleActivity!.headers).toBeUndefined();
+  expect(watched!.scheduleActivity!.headers ?? {}).not.toHaveProperty(LIVENESS_HEADER);
 });
 
 test('a child has the settings of its definition, unless it runs in another catalog', () => {

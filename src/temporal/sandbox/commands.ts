@@ -1,9 +1,10 @@
 /** The commands of a run in the words of Temporal's core. Pure. */
 import type { coresdk } from '@temporalio/proto';
-import type { Command } from '../../core/command.js';
-import type { ParentClosePolicy } from '../../core/event.js';
+import type { Command } from '../../core/history/command.js';
+import type { ParentClosePolicy } from '../../core/history/event.js';
 import { unreachable } from '../../core/invariant.js';
-import type { ClosedStatus, ResultFormat } from '../../core/run.js';
+import type { ClosedStatus, ResultFormat } from '../../core/run/run.js';
+import type { TraceContext } from '../../core/trace-context.js';
 import type { TraceInfo, TracePlan } from '../../engine.js';
 import {
   activityTypeOf,
@@ -11,10 +12,12 @@ import {
   DEPTH_HEADER,
   LIVENESS_HEADER,
   MEMO,
-} from '../conventions.js';
+  PURSE_HEADER,
+} from '../cluster/conventions.js';
 import { failureToProto } from '../translate/failure.js';
 import { type ProtoPayload, toPayload, toPayloads } from '../translate/payload.js';
 import { retryToProto, toDuration } from '../translate/proto.js';
+import { tracerHeader } from '../translate/tracer-header.js';
 import type { DeploymentSettings } from './deployment.js';
 import { restoreStacks } from './stacks.js';
 
@@ -23,6 +26,7 @@ type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
 /** Core tells of an operation's end when the history does; what the code hears before is the run's own affair. */
 const WAIT_FOR_CANCELLED_STEP = 1;
 const WAIT_FOR_CANCELLED_CHILD = 2;
+const ALLOW_DUPLICATE = 1;
 const REJECT_DUPLICATE = 3;
 const PARENT_CLOSE_POLICY: Record<ParentClosePolicy, number> = {
   TERMINATE: 1,
@@ -37,12 +41,18 @@ export interface RunFrame {
   catalog: string;
   workflowType: string;
   depth: number;
+  /** Of the call that began it. */
+  traceContext?: TraceContext;
   format: ResultFormat;
   /** Whether the run's memo says which form its result has. */
   formatIsRecorded: boolean;
   /** Which of its ends have a trace, as its memo says. */
   traces?: TracePlan['runs'];
+  /** The name of its purse as its memo has it, where it has one: its steps and children spend from the same. */
+  purse?: ProtoPayload;
   settings: DeploymentSettings;
+  /** The run was made by a reset, and is past the point of it. */
+  isReset: boolean;
   /** The instance of the protocol by which core knows an update. */
   updateInstance(updateId: string): string;
   isChildStarted(childSeq: string): boolean;
@@ -115,7 +125,7 @@ export function toCore(command: Command, run: RunFrame): CoreCommand[] {
             workflowType: command.workflowType,
             taskQueue: run.catalog,
             arguments: toPayloads(command.input).payloads,
-            headers: depthHeader(run.depth),
+            headers: { ...depthHeader(run.depth), ...tracerHeader(run.traceContext) },
           },
         },
       ];
@@ -126,7 +136,7 @@ export function toCore(command: Command, run: RunFrame): CoreCommand[] {
 
 function scheduleActivity(
   command: Extract<Command, { kind: 'scheduleStep' }>,
-  { workflowType, catalog, settings: { livenessMs } }: RunFrame,
+  { workflowType, catalog, traceContext, purse, settings: { livenessMs } }: RunFrame,
 ): coresdk.workflow_commands.IScheduleActivity {
   const { activityId, stepName, input, settings } = command;
   return {
@@ -141,7 +151,11 @@ function scheduleActivity(
     heartbeatTimeout: toDuration(settings.heartbeatTimeoutMs ?? livenessMs),
     retryPolicy: retryToProto(settings.retry),
     cancellationType: WAIT_FOR_CANCELLED_STEP,
-    ...(settings.heartbeatTimeoutMs === undefined && { headers: { [LIVENESS_HEADER]: toPayload('true') } }),
+    headers: {
+      ...(settings.heartbeatTimeoutMs === undefined && { [LIVENESS_HEADER]: toPayload('true') }),
+      ...(purse && { [PURSE_HEADER]: purse }),
+      ...tracerHeader(traceContext),
+    },
   };
 }
 
@@ -159,13 +173,15 @@ function startChild(
     taskQueue: catalog,
     input: toPayloads(input).payloads,
     parentClosePolicy: PARENT_CLOSE_POLICY[parentClosePolicy],
-    workflowIdReusePolicy: REJECT_DUPLICATE,
+    // The run before the reset may have had the same child, which is closed by now.
+    workflowIdReusePolicy: run.isReset ? ALLOW_DUPLICATE : REJECT_DUPLICATE,
     cancellationType: WAIT_FOR_CANCELLED_CHILD,
     workflowExecutionTimeout: optionalDuration(settings?.executionTimeoutMs),
     ...(settings?.retry && { retryPolicy: retryToProto(settings.retry) }),
-    headers: depthHeader(run.depth + 1),
+    headers: { ...depthHeader(run.depth + 1), ...tracerHeader(run.traceContext) },
     memo: {
       ...(run.format === 'current' && CURRENT_FORM),
+      ...(run.purse && { [MEMO.purse]: run.purse }),
       ...(settings && !settings.disableTrace && tracesMemo(run.settings.traces)),
     },
   };

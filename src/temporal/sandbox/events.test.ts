@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../../core/command.js';
-import { DEFAULT_STEP_RETRY } from '../../core/retry.js';
+import type { Command } from '../../core/history/command.js';
+import { DEFAULT_STEP_RETRY } from '../../core/run/retry.js';
+import { CHILD_ENDED_HEADER } from '../cluster/conventions.js';
 import { failureToProto } from '../translate/failure.js';
 import { toPayload } from '../translate/payload.js';
 import { IncomingEvents } from './events.js';
@@ -91,4 +92,27 @@ test('what outlives the run is on its way until the cluster says so', () => {
   const [sent] = events.read([{ resolveSignalExternalWorkflow: { seq: 1 } }], BEGINNING);
   expect(sent!.type).toBe('EXTERNAL_WORKFLOW_EXECUTION_SIGNALED');
   expect(events.isOnItsWay).toBe(false);
+});
+
+test('a child that ended while its parent was closed ends by the signal that tells of it, once', () => {
+  const events = incoming();
+  const initiatedEventId = events.record(startChild);
+  const told = {
+    workflowId: 'child-1',
+    end: 'failed',
+    failure: { kind: 'application', type: 'E', message: 'm' },
+  };
+  const signal = (headers: Record<string, ReturnType<typeof toPayload>>) => ({
+    signalWorkflow: { signalName: '$childEnded', input: [toPayload(JSON.stringify(told))], headers },
+  });
+  const started = { resolveChildWorkflowExecutionStart: { seq: 1, succeeded: { runId: 'r' } } };
+  const header = { [CHILD_ENDED_HEADER]: toPayload('true') };
+  const [ended, ...rest] = events.read([started, signal(header), signal(header)], BEGINNING);
+  expect(ended).toMatchObject({
+    type: 'CHILD_WORKFLOW_EXECUTION_FAILED',
+    attributes: { initiatedEventId, failure: told.failure },
+  });
+  expect(rest).toEqual([]);
+  // Anybody can send a signal of that name; nobody else has the header.
+  expect(events.read([signal({})], BEGINNING)).toMatchObject([{ type: 'WORKFLOW_EXECUTION_SIGNALED' }]);
 });

@@ -5,10 +5,11 @@
  * operations by the event that recorded their command, so each gets a number here that stands for that event.
  */
 import type { coresdk } from '@temporalio/proto';
-import type { Command } from '../../core/command.js';
-import type { HistoryEvent, NewEvent } from '../../core/event.js';
-import { type Failure, stepTimeoutMessage } from '../../core/failure.js';
-import { activityTypeOf } from '../conventions.js';
+import type { Command } from '../../core/history/command.js';
+import type { HistoryEvent, NewEvent } from '../../core/history/event.js';
+import { type Failure, stepTimeoutMessage } from '../../core/history/failure.js';
+import type { Payload } from '../../core/values/json.js';
+import { activityTypeOf, CHILD_ENDED_HEADER, type EndedChild } from '../cluster/conventions.js';
 import { failureFromProto } from '../translate/failure.js';
 import { fromPayload, fromPayloads } from '../translate/payload.js';
 
@@ -80,7 +81,8 @@ export class IncomingEvents {
   #eventOf(job: Job, beginning: Beginning): NewEvent | undefined {
     if (job.initializeWorkflow) return started(job.initializeWorkflow, beginning);
     if (job.signalWorkflow) {
-      const { signalName, input } = job.signalWorkflow;
+      const { signalName, input, headers } = job.signalWorkflow;
+      if (headers?.[CHILD_ENDED_HEADER]) return this.#toldOfChild(fromPayloads({ payloads: input ?? [] }));
       return {
         type: 'WORKFLOW_EXECUTION_SIGNALED',
         attributes: { signalName: signalName ?? '', input: fromPayloads({ payloads: input ?? [] }) },
@@ -221,6 +223,40 @@ export class IncomingEvents {
     };
   }
 
+  /** Of a child that ended while its parent was closed, before a reset. */
+  #toldOfChild([told = '{}', result]: Payload[]): NewEvent | undefined {
+    const { workflowId, end, failure } = JSON.parse(told) as EndedChild;
+    for (const [key, { eventId, command, isStarted }] of this.#pending) {
+      if (command.kind !== 'startChild' || !isStarted || command.workflowId !== workflowId) continue;
+      this.#pending.delete(key);
+      const closed = {
+        initiatedEventId: eventId,
+        startedEventId: 0,
+        workflowExecution: { workflowId, runId: '' },
+        workflowType: command.workflowType,
+      };
+      switch (end) {
+        case 'completed':
+          return { type: 'CHILD_WORKFLOW_EXECUTION_COMPLETED', attributes: { ...closed, result } };
+        case 'cancelled':
+          return { type: 'CHILD_WORKFLOW_EXECUTION_CANCELED', attributes: closed };
+        case 'timed_out':
+          return { type: 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT', attributes: closed };
+        case 'terminated':
+          return { type: 'CHILD_WORKFLOW_EXECUTION_TERMINATED', attributes: closed };
+        case 'failed':
+          return {
+            type: 'CHILD_WORKFLOW_EXECUTION_FAILED',
+            attributes: {
+              ...closed,
+              failure: failure ?? { kind: 'application', type: 'Error', message: '' },
+            },
+          };
+      }
+    }
+    return undefined;
+  }
+
   #signalSent({
     seq,
     failure,
@@ -236,7 +272,7 @@ export class IncomingEvents {
         attributes: { initiatedEventId, workflowExecution },
       };
     }
-    const cause = /signal.*(count|limit)/i.test(failure.message ?? '')
+    const cause = /signal.{0,200}(count|limit)/i.test(failure.message ?? '')
       ? 'SIGNAL_COUNT_LIMIT_EXCEEDED'
       : 'EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND';
     return {

@@ -1,6 +1,6 @@
 /** How Temporal's own code in the sandbox turns errors into failures, such as that of a turn that could not be run. */
 import type { FailureConverter } from '@temporalio/common';
-import { toFailure } from '../../core/failure.js';
+import { toFailure } from '../../core/history/failure.js';
 import { errorOf } from '../../sdk/errors.js';
 import { failureFromProto, failureToProto } from '../translate/failure.js';
 import { restoreStacks } from './stacks.js';

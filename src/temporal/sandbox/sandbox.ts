@@ -1,26 +1,31 @@
 /** What the runs of one sandbox share: the globals, the code of workflows, and the turn that is running. */
 import { proxySinks } from '@temporalio/workflow';
-import type { ClosedStatus } from '../../core/run.js';
+import type { Failure } from '../../core/history/failure.js';
+import { callbackAddresses } from '../../core/run/callback.js';
+import type { ClosedStatus } from '../../core/run/run.js';
 import type { WorkflowDefinition } from '../../sdk/definition.js';
 import { type LogLevel, setRuntime } from '../../sdk/runtime.js';
 import { hardenBuiltIns, installGlobals } from '../../worker/sandbox/environment.js';
-import { Modules } from '../../worker/sandbox/modules.js';
+import { Modules } from '../../worker/sandbox/realm/modules.js';
+import { lazyScopes } from '../../worker/sandbox/realm/scopes.js';
+import { hardenZod, ZOD_OBJECTS } from '../../worker/sandbox/realm/zod.js';
 import { RejectionTracker } from '../../worker/sandbox/rejections.js';
-import { Run, type RunHost, type RunIdentity } from '../../worker/sandbox/run.js';
-import { lazyScopes } from '../../worker/sandbox/scopes.js';
-import { CATALOG_WORKFLOW_TYPE } from '../conventions.js';
+import { Run, type RunHost, type RunIdentity } from '../../worker/sandbox/run/run.js';
+import { CATALOG_WORKFLOW_TYPE, PURSE_WORKFLOW_TYPE } from '../cluster/conventions.js';
 import { catalogWorkflow } from './catalog-workflow.js';
-import { type Deployment, type DeploymentSettings, LIBRARY, SINK } from './deployment.js';
+import { type Deployment, type DeploymentSettings, LIBRARY, SHADOWED, SINK } from './deployment.js';
 import { Host } from './host.js';
 import { giveLibraryGlobals, takeLibraryGlobals } from './library-globals.js';
+import { purseWorkflow } from './purse-workflow.js';
 import { authoredStacks } from './stacks.js';
 
-/** What leaves: log lines, as a level, the fields as JSON and the message; and that a run is about to close. */
+/** What leaves: log lines, as a level, the fields as JSON and the message; that a run is about to close, and what it fails with. */
 export type OutgoingSinks = Record<
   typeof SINK,
   {
     write(level: LogLevel, fields: string, message: string): void;
     closing(end: ClosedStatus): void;
+    failed(type: string, message: string, activityType: string | undefined): void;
   }
 >;
 
@@ -28,6 +33,8 @@ export class Sandbox {
   readonly settings: DeploymentSettings;
   /** Tells the worker that the run whose turn it is is about to close. */
   readonly closing: (end: ClosedStatus) => void;
+  /** Tells the worker what the run whose turn it is is about to fail with. */
+  readonly failed: (failure: Failure) => void;
   readonly #host = new Host();
   readonly #modules: Modules;
   readonly #rejections = new RejectionTracker();
@@ -38,17 +45,23 @@ export class Sandbox {
   /** Before any run is there: what is loaded now is shared by all of them. */
   constructor({ workflows, bodies, settings }: Deployment) {
     this.settings = settings;
-    installGlobals(this.#host.globals);
-    this.#modules = new Modules((_code, filename) => bodies[filename]!, bodies[LIBRARY] && { code: '' });
+    const shadows = installGlobals(this.#host.globals);
+    this.#modules = new Modules(
+      (_code, filename) => bodies[filename]!,
+      bodies[LIBRARY] && { code: '' },
+      SHADOWED.map((name) => shadows[name]),
+    );
     this.#libraryGlobals = takeLibraryGlobals();
-    hardenBuiltIns();
+    hardenBuiltIns([...this.#modules.shared, ...hardenZod()], ZOD_OBJECTS);
     for (const bundle of workflows) this.#modules.add(bundle);
     const sinks = proxySinks<OutgoingSinks>();
     this.closing = (end) => sinks[SINK].closing(end);
+    this.failed = ({ type, message, activityType }) => sinks[SINK].failed(type, message, activityType);
     this.#runHost = {
       endTurn: () => this.#rejections.endTurn(),
       scopes: lazyScopes(this.#host.scopes),
       stacks: authoredStacks,
+      callbackUrl: callbackAddresses(this.#host.tokenTools, settings.callbacks),
       log: (level, fields, message) => sinks[SINK].write(level, JSON.stringify(fields), message),
     };
   }
@@ -69,6 +82,11 @@ export class Sandbox {
     setRuntime(run);
   }
 
+  /** In place of the run that the turn began with. */
+  use(run: Run): void {
+    setRuntime(run);
+  }
+
   beforeJobs(): void {
     this.#rejections.beforeJobs();
   }
@@ -81,6 +99,7 @@ export class Sandbox {
 
   #definition(workflowType: string): WorkflowDefinition {
     if (workflowType === CATALOG_WORKFLOW_TYPE) return catalogWorkflow;
+    if (workflowType === PURSE_WORKFLOW_TYPE) return purseWorkflow;
     if (this.#modules.has(workflowType)) return this.#modules.definition(workflowType);
     throw new Error(
       `this worker has no workflow "${workflowType}"; it has ${this.#modules.workflowTypes.join(', ')}. Deploy the file that defines it`,

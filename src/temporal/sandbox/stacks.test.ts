@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Failure } from '../../core/failure.js';
+import type { Failure } from '../../core/history/failure.js';
 import { authoredStacks, restoreStacks } from './stacks.js';
 
 const STACK = [

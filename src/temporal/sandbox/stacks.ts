@@ -1,18 +1,27 @@
 /** Stack traces of workflow code, in which Temporal has turned lines of the bundle into lines of sources already. */
-import type { Failure } from '../../core/failure.js';
-import type { StackReader } from '../../worker/sandbox/failures.js';
+import type { Failure } from '../../core/history/failure.js';
+import { placeIn } from '../../worker/loading/stack-places.js';
+import type { StackReader } from '../../worker/sandbox/run/failures.js';
 import { AUTHORED } from './deployment.js';
 
 const FRAME = /^\s+at .*$/;
-const PLACE = new RegExp(`${AUTHORED}([^\\s()]+):(\\d+):(\\d+)`);
 
-/** Columns are counted from 0 in there, and from 1 by people and editors. */
-const placeIn = (match: RegExpExecArray): string => `${match[1]}:${match[2]}:${Number(match[3]) + 1}`;
+/** The line with the place in an author's file as people write it, and that place; undefined when there is none. */
+function authored(line: string): { line: string; place: string } | undefined {
+  const found = placeIn(line);
+  if (!found?.file.startsWith(AUTHORED) || found.column === undefined) return undefined;
+  // Columns are counted from 0 in there, and from 1 by people and editors.
+  const place = `${found.file.slice(AUTHORED.length)}:${found.line}:${found.column + 1}`;
+  return { line: line.slice(0, found.start) + place + line.slice(found.end), place };
+}
 
 export const authoredStacks: StackReader = {
   innermost(stack) {
-    const match = PLACE.exec(stack);
-    return match ? placeIn(match) : undefined;
+    for (const line of stack.split('\n')) {
+      const found = authored(line);
+      if (found) return found.place;
+    }
+    return undefined;
   },
 };
 
@@ -27,8 +36,8 @@ function restore(stack: string): string {
   return stack
     .split('\n')
     .flatMap((line) => {
-      const match = PLACE.exec(line);
-      if (match) return [line.replace(match[0], placeIn(match))];
+      const found = authored(line);
+      if (found) return [found.line];
       return FRAME.test(line) && !line.includes('<anonymous>') ? [] : [line];
     })
     .join('\n');

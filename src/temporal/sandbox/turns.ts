@@ -20,15 +20,18 @@ import type {
   WorkflowInternalsInterceptor,
 } from '@temporalio/workflow';
 import type { Activator } from '@temporalio/workflow/lib/internals.js';
-import { type CloseCommand, type Command, isCloseCommand } from '../../core/command.js';
-import type { ClosedStatus } from '../../core/run.js';
+import { brokenLimit } from '../../core/bounds/turn-limits.js';
+import { type CloseCommand, type Command, isCloseCommand } from '../../core/history/command.js';
+import type { Paused } from '../../core/run/pause.js';
+import type { ClosedStatus } from '../../core/run/run.js';
 import type { QueryAnswer } from '../../core/task.js';
-import { brokenLimit } from '../../core/turn-limits.js';
-import type { Update } from '../../worker/sandbox/handlers.js';
-import type { Pieces, Run, TurnInput } from '../../worker/sandbox/run.js';
-import { CURRENT_PAYLOAD_VERSION, DEPTH_HEADER, MEMO } from '../conventions.js';
+import type { Update } from '../../worker/sandbox/run/handlers.js';
+import type { Pieces, Run, RunIdentity, TurnInput } from '../../worker/sandbox/run/run.js';
+import { CURRENT_PAYLOAD_VERSION, DEPTH_HEADER, MEMO } from '../cluster/conventions.js';
 import { failureToProto } from '../translate/failure.js';
 import { decoded, fromPayloads, toPayload } from '../translate/payload.js';
+import { traceContextIn } from '../translate/tracer-header.js';
+import { wellFormed } from '../translate/well-formed.js';
 import { type RunFrame, toCore } from './commands.js';
 import { IncomingEvents } from './events.js';
 import type { Sandbox } from './sandbox.js';
@@ -55,11 +58,16 @@ const ENDS: Partial<Record<Command['kind'], ClosedStatus>> = {
 };
 
 export class RunTurns implements WorkflowInternalsInterceptor {
-  readonly #run: Run;
+  #run: Run;
+  /** What the turns so far were given, so that the run can be built up anew. */
+  readonly #past: PastTurn[] = [];
+  readonly #identity: RunIdentity;
   readonly #frame: RunFrame;
   readonly #events: IncomingEvents;
   readonly #updateInstances = new Map<string, string>();
   #seed: number[] | undefined;
+  /** What the memo says. */
+  #recordedPause: Paused | undefined;
   #pieces: Pieces<void> | undefined;
   #commands: CoreCommand[] = [];
   /** Held back until what the run has asked of others has reached them, since the cluster drops it otherwise. */
@@ -72,7 +80,8 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     const { info } = activator;
     const { workflowType, taskQueue: catalog } = info;
     const { settings } = sandbox;
-    this.#run = sandbox.newRun({ workflowId: info.workflowId, runId: info.runId, workflowType, catalog });
+    this.#identity = { workflowId: info.workflowId, runId: info.runId, workflowType, catalog };
+    this.#run = sandbox.newRun(this.#identity);
     this.#events = new IncomingEvents(workflowType, settings.livenessMs);
     this.#frame = {
       runId: info.runId,
@@ -83,6 +92,7 @@ export class RunTurns implements WorkflowInternalsInterceptor {
       format: settings.resultFormat,
       formatIsRecorded: false,
       settings,
+      isReset: false,
       updateInstance: (updateId) => this.#updateInstances.get(updateId) ?? updateId,
       isChildStarted: (childSeq) => this.#events.isChildStarted(childSeq),
     };
@@ -111,7 +121,7 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     this.sandbox.endTurn();
     const commands = this.#commands;
     this.#commands = [];
-    return { commands: [...next(input).commands, ...commands] };
+    return { commands: wellFormed([...next(input).commands, ...commands]) };
   }
 
   /** Whether there was one. */
@@ -131,22 +141,55 @@ export class RunTurns implements WorkflowInternalsInterceptor {
   }
 
   *#turn(input: TurnInput): Pieces<void> {
+    if (this.#run.isTainted && !this.#closing) yield* this.#rebuild();
     const asked = this.#closing ? [] : this.#withinLimits(yield* this.#run.activate(input));
+    const eventIds: number[] = [];
     for (const command of asked) {
       if (isCloseCommand(command)) this.#closing = command;
-      else this.#ask(command);
+      else {
+        const eventId = this.#ask(command);
+        // What was refused leaves no trace.
+        if (command.kind !== 'rejectUpdate') eventIds.push(eventId);
+      }
     }
+    this.#recordPause();
+    if (!this.#closing) this.#past.push({ input: replayed(input, asked), eventIds });
     if (this.#closing && !this.#events.isOnItsWay) this.#ask(this.#closing);
   }
 
-  #ask(command: Command): void {
-    this.#run.recorded(command, this.#events.record(command));
+  /** Whoever asks for the run's state reads the memo: the history would have to be read for it. */
+  #recordPause(): void {
+    const { paused } = this.#run;
+    if (paused === this.#recordedPause || this.#closing) return;
+    this.#recordedPause = paused;
+    const fields = { [MEMO.paused]: toPayload(JSON.stringify(paused ?? null)) };
+    this.#commands.push({ modifyWorkflowProperties: { upsertedMemo: { fields } } });
+  }
+
+  /** A query may have changed the run that is in memory: the one that goes on is made of what came in, as at a replay. */
+  *#rebuild(): Pieces<void> {
+    this.#run = this.sandbox.newRun(this.#identity);
+    this.sandbox.use(this.#run);
+    for (const { input, eventIds } of this.#past) {
+      const commands = yield* this.#run.activate(input);
+      commands.forEach((command, at) => {
+        this.#run.recorded(command, eventIds[at] ?? 0);
+      });
+    }
+  }
+
+  /** Answers with the number of the event that will record it. */
+  #ask(command: Command): number {
+    const eventId = this.#events.record(command);
+    this.#run.recorded(command, eventId);
     this.#commands.push(...toCore(command, this.#frame));
     const end = ENDS[command.kind];
     if (end && this.#frame.traces !== undefined) this.sandbox.closing(end);
+    if (command.kind === 'failRun') this.sandbox.failed(command.failure);
     if (command.kind === 'completeUpdate' || command.kind === 'rejectUpdate') {
       this.#updateInstances.delete(command.updateId);
     }
+    return eventId;
   }
 
   #withinLimits(commands: Command[]): Command[] {
@@ -166,6 +209,8 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     const start = jobs.find(({ initializeWorkflow }) => initializeWorkflow)?.initializeWorkflow;
     if (start) this.#learn(start);
     const reseed = randomnessSeed === this.#seed ? undefined : randomnessSeed.join();
+    // Only a reset gives a run another seed than it began with.
+    if (reseed !== undefined && this.#seed !== undefined) this.#frame.isReset = true;
     this.#seed = randomnessSeed;
     const { parent, attempt } = info;
     return {
@@ -189,8 +234,10 @@ export class RunTurns implements WorkflowInternalsInterceptor {
   /** What only the first job says. */
   #learn(start: coresdk.workflow_activation.IInitializeWorkflow): void {
     this.#frame.depth = Number(decoded(start.headers?.[DEPTH_HEADER]) ?? 0);
+    this.#frame.traceContext = traceContextIn(start.headers);
     const traces = decoded(start.memo?.fields?.[MEMO.traces]);
     if (traces === 'all' || traces === 'failed') this.#frame.traces = traces;
+    this.#frame.purse = start.memo?.fields?.[MEMO.purse] ?? undefined;
     const version = start.memo?.fields?.[MEMO.payloadVersion];
     if (!version) return;
     this.#frame.formatIsRecorded = true;
@@ -225,26 +272,53 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     });
     for (const answer of yield* this.#run.answer(requests)) {
       this.#commands.push({
-        respondToQuery: { queryId: ids[answer.queryId], ...responseOf(answer, requests) },
+        respondToQuery: { queryId: ids[answer.queryId], ...this.#responseOf(answer, requests) },
       });
+    }
+  }
+
+  #responseOf(
+    answer: QueryAnswer,
+    requests: readonly { name: string }[],
+  ): Omit<coresdk.workflow_commands.IQueryResult, 'queryId'> {
+    const { name } = requests[answer.queryId]!;
+    switch (answer.kind) {
+      case 'answered': {
+        const response = toPayload(answer.result);
+        const bytes = response.data?.length ?? 0;
+        const { payloadBytes } = this.sandbox.settings.limits;
+        if (bytes <= payloadBytes) return { succeeded: { response } };
+        const message = `the answer to query "${name}" has ${bytes} bytes; the limit is ${payloadBytes} bytes`;
+        return { failed: failureToProto({ kind: 'application', type: 'LimitExceededError', message }) };
+      }
+      case 'failed':
+        return { failed: failureToProto(answer.failure) };
+      case 'noHandler': {
+        const known = answer.known.length === 0 ? 'there are none' : `there is ${answer.known.join(', ')}`;
+        const message = `no handler for query "${name}"; ${known}`;
+        return { failed: failureToProto({ kind: 'application', type: 'HandlerNotFoundError', message }) };
+      }
     }
   }
 }
 
-function responseOf(
-  answer: QueryAnswer,
-  requests: readonly { name: string }[],
-): Omit<coresdk.workflow_commands.IQueryResult, 'queryId'> {
-  switch (answer.kind) {
-    case 'answered':
-      return { succeeded: { response: toPayload(answer.result) } };
-    case 'failed':
-      return { failed: failureToProto(answer.failure) };
-    case 'noHandler': {
-      const { name } = requests[answer.queryId]!;
-      const known = answer.known.length === 0 ? 'there are none' : `there is ${answer.known.join(', ')}`;
-      const message = `no handler for query "${name}"; ${known}`;
-      return { failed: failureToProto({ kind: 'application', type: 'HandlerNotFoundError', message }) };
-    }
-  }
+interface PastTurn {
+  input: TurnInput;
+  /** Of the commands that came out. */
+  eventIds: number[];
+}
+
+/** The turn as a replay has it: without what was refused in it, and with the patches that it took. */
+function replayed(input: TurnInput, commands: readonly Command[]): TurnInput {
+  const accepted = new Set(
+    commands.flatMap((command) => (command.kind === 'acceptUpdate' ? [command.updateId] : [])),
+  );
+  const taken = commands.flatMap((command) => (command.kind === 'recordPatch' ? [command.patchId] : []));
+  const updates = input.updates.filter(({ updateId }) => accepted.has(updateId));
+  return {
+    ...input,
+    replaying: true,
+    updates: updates.map((update) => ({ ...update, accepted: true })),
+    patches: [...input.patches, ...taken],
+  };
 }

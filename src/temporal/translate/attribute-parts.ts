@@ -1,13 +1,12 @@
 /** What attributes of several event types have in common, and the names behind the numbers of Temporal's enums. */
 import type { temporal } from '@temporalio/proto';
-import type { EventAttributes, Execution, TimeoutType } from '../../core/event.js';
-import { type Failure, stepTimeoutMessage } from '../../core/failure.js';
-import { DEPTH_HEADER } from '../conventions.js';
-import type { Proto } from './attributes.js';
+import type { EventAttributes, Execution, TimeoutType } from '../../core/history/event.js';
+import { type Failure, stepTimeoutMessage } from '../../core/history/failure.js';
+import { DEPTH_HEADER } from '../cluster/conventions.js';
 import { failureFromProto, type ProtoFailure } from './failure.js';
 import type { OpenStep } from './open-steps.js';
 import { decoded, fromSingle, type ProtoPayloads } from './payload.js';
-import { int } from './proto.js';
+import { int, type Proto } from './proto.js';
 import { asRecorded } from './recorded.js';
 
 // Numbers of Temporal's enums.

@@ -1,7 +1,6 @@
 /** The attributes of Temporal's events, type by type, as the embedded engine has them. */
-import type { temporal } from '@temporalio/proto';
-import type { EventAttributes, EventTypeName, UntranslatedEvent } from '../../core/event.js';
-import { LIVENESS_HEADER, stepNameOf } from '../conventions.js';
+import type { EventAttributes, EventTypeName, UntranslatedEvent } from '../../core/history/event.js';
+import { LIVENESS_HEADER, stepNameOf } from '../cluster/conventions.js';
 import {
   childOf,
   detailsOf,
@@ -26,13 +25,13 @@ import {
   turnFailureCause,
   turnOf,
 } from './attribute-parts.js';
+import { costsOfFailure, costsOfPayloads } from './costs.js';
 import { failureFromProto } from './failure.js';
 import type { OpenSteps } from './open-steps.js';
 import { fromPayloads } from './payload.js';
-import { durationMs, instant, int, retryFromProto } from './proto.js';
+import { durationMs, instant, int, type Proto, retryFromProto } from './proto.js';
+import { tracedBy } from './tracer-header.js';
 import { readableFailure } from './turn-failure.js';
-
-export type ProtoEvent = temporal.api.history.v1.IHistoryEvent;
 
 interface Context {
   /** The event's own number. */
@@ -41,13 +40,6 @@ interface Context {
 }
 
 export type Translate<Proto, Attributes> = (proto: Proto, context: Context) => Attributes;
-
-type Camel<T extends string> = T extends `${infer Head}_${infer Rest}`
-  ? `${Lowercase<Head>}${Capitalize<Camel<Rest>>}`
-  : Lowercase<T>;
-export type Proto<T extends EventTypeName> = NonNullable<
-  ProtoEvent[`${Camel<T>}EventAttributes` & keyof ProtoEvent]
->;
 
 export const ATTRIBUTES: {
   [T in Exclude<EventTypeName, UntranslatedEvent>]: Translate<Proto<T>, EventAttributes[T]>;
@@ -70,6 +62,7 @@ export const ATTRIBUTES: {
       executionExpiresAt: instant(proto.workflowExecutionExpirationTime),
     }),
     ...optional('firstTurnBackoffMs', durationMs(proto.firstWorkflowTaskBackoff)),
+    ...tracedBy(proto.header?.fields),
   }),
   WORKFLOW_EXECUTION_COMPLETED: ({ result }) => resultOf(result),
   WORKFLOW_EXECUTION_FAILED: (proto) => ({ failure: failureOf(proto.failure), ...successorOf(proto) }),
@@ -84,15 +77,17 @@ export const ATTRIBUTES: {
   WORKFLOW_EXECUTION_CANCEL_REQUESTED: ({ cause, externalWorkflowExecution: by }) => ({
     cause: by?.workflowId ? `requested by workflow ${by.workflowId}` : (cause ?? ''),
   }),
-  WORKFLOW_EXECUTION_SIGNALED: ({ signalName, input, externalWorkflowExecution: by }) => ({
+  WORKFLOW_EXECUTION_SIGNALED: ({ signalName, input, externalWorkflowExecution: by, header }) => ({
     signalName: signalName ?? '',
     input: fromPayloads(input),
     ...(by?.workflowId && { externalWorkflowExecution: executionOf(by) }),
+    ...tracedBy(header?.fields),
   }),
   WORKFLOW_EXECUTION_UPDATE_ACCEPTED: ({ protocolInstanceId, acceptedRequest }) => ({
     updateId: acceptedRequest?.meta?.updateId ?? protocolInstanceId ?? '',
     updateName: acceptedRequest?.input?.name ?? '',
     input: fromPayloads(acceptedRequest?.input?.args),
+    ...tracedBy(acceptedRequest?.input?.header?.fields),
   }),
   WORKFLOW_EXECUTION_UPDATE_COMPLETED: ({ meta, acceptedEventId, outcome }) => ({
     updateId: meta?.updateId ?? '',
@@ -141,22 +136,29 @@ export const ATTRIBUTES: {
     attempt: attempt || 1,
     ...(lastFailure && { lastFailure: timeoutOf(failureOf(lastFailure), steps.get(int(scheduledEventId))) }),
   }),
-  ACTIVITY_TASK_COMPLETED: (proto) => ({ ...stepEndOf(proto), ...resultOf(proto.result) }),
+  ACTIVITY_TASK_COMPLETED: (proto) => ({
+    ...stepEndOf(proto),
+    ...resultOf(proto.result),
+    ...costsOfPayloads(proto.result),
+  }),
   ACTIVITY_TASK_FAILED: (proto, { steps }) => ({
     ...stepEndOf(proto),
     failure: toldWithStep(failureOf(proto.failure), steps.get(int(proto.scheduledEventId))),
     retryState: RETRY_STATES[proto.retryState ?? 0] ?? 'RETRY_POLICY_NOT_SET',
+    ...costsOfFailure(proto.failure),
   }),
   ACTIVITY_TASK_TIMED_OUT: (proto, { steps }) => ({
     ...stepEndOf(proto),
     failure: timedOutStep(failureOf(proto.failure), steps.get(int(proto.scheduledEventId))),
     retryState: RETRY_STATES[proto.retryState ?? 0] ?? 'TIMEOUT',
+    ...costsOfFailure(proto.failure),
   }),
   ACTIVITY_TASK_CANCEL_REQUESTED: ({ scheduledEventId }) => ({ scheduledEventId: int(scheduledEventId) }),
   ACTIVITY_TASK_CANCELED: (proto) => ({
     ...stepEndOf(proto),
     latestCancelRequestedEventId: int(proto.latestCancelRequestedEventId),
     ...detailsOf(proto.details),
+    ...costsOfPayloads(proto.details),
   }),
 
   TIMER_STARTED: ({ timerId, startToFireTimeout }) => ({

@@ -4,13 +4,14 @@
  * Every event becomes one event with its number, so that a history stays dense. What is in it, by type, is in
  * attributes.ts.
  */
-import { EVENT_TYPES, type EventTypeName, type HistoryEvent } from '../../core/event.js';
-import { ATTRIBUTES, type ProtoEvent, type Translate } from './attributes.js';
+import { EVENT_TYPES, type EventTypeName, type HistoryEvent } from '../../core/history/event.js';
+import { ATTRIBUTES, type Translate } from './attributes.js';
 import type { OpenSteps } from './open-steps.js';
+import type { ProtoEvent } from './proto.js';
 import { instant, int } from './proto.js';
 import { asRecorded } from './recorded.js';
 
-export type { ProtoEvent } from './attributes.js';
+export type { ProtoEvent } from './proto.js';
 
 export function eventFromProto(proto: ProtoEvent, steps: OpenSteps): HistoryEvent {
   const id = int(proto.eventId);

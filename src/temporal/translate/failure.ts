@@ -3,15 +3,19 @@
  *
  * A failure of ours is always an application failure: its type and `nonRetryable` are what Temporal's server decides
  * retries by, so that it decides as the embedded engine does, whatever kind of failure it is. The rest is in the first
- * element of the details. Failures that Temporal itself or a worker of another maker made have other forms; they
- * become what the embedded engine would have recorded.
+ * element of the details, and beside it the error as callers see it, for servers of other makers. Failures that
+ * Temporal itself or a worker of another maker made have other forms; they become what the embedded engine would have
+ * recorded.
  *
  * Runs in Node and inside Temporal's workflow sandbox.
  */
 import type { temporal } from '@temporalio/proto';
-import { type Failure, type FailureKind, MAX_CAUSE_DEPTH } from '../../core/failure.js';
-import type { FailureDetails } from '../conventions.js';
+import { type Failure, type FailureKind, MAX_CAUSE_DEPTH } from '../../core/history/failure.js';
+import { serializeError } from '../../core/history/serialized-error.js';
+import type { FailureDetails } from '../cluster/conventions.js';
+import { embeddedError, failureOfEmbedded } from './embedded-error.js';
 import { decoded, toPayload } from './payload.js';
+import { wellFormed } from './well-formed.js';
 
 export type ProtoFailure = temporal.api.failure.v1.IFailure;
 
@@ -21,7 +25,36 @@ const SOURCE = 'perdure';
 /** By the number in Temporal's TimeoutType enum. */
 const TIMEOUT_TYPES = [undefined, 'START_TO_CLOSE', 'SCHEDULE_TO_START', 'SCHEDULE_TO_CLOSE', 'HEARTBEAT'];
 
+/** Beyond this a failure is not recorded as it is: a cluster terminates a run for one of 2 MB, and has words for none. */
+const MAX_FAILURE_LENGTH = 256 * 1024;
+const MAX_CUT_MESSAGE_LENGTH = 20_000;
+/** A longer one is said a second time, for servers of other makers, without what only says more about it. */
+const MAX_LENGTH_SAID_TWICE = 64 * 1024;
+
 export function failureToProto(failure: Failure, trace?: unknown): ProtoFailure {
+  const length = lengthOf(failure);
+  const error = serializeError(length > MAX_LENGTH_SAID_TWICE ? cut(failure) : failure);
+  const more = { error, ...(trace !== undefined && { trace }) };
+  return wellFormed(protoOf(length > MAX_FAILURE_LENGTH ? cut(failure) : failure, more));
+}
+
+function lengthOf({ message, stackTrace = '', properties, cause }: Failure): number {
+  const own = message.length + stackTrace.length + (properties ? JSON.stringify(properties).length : 0);
+  return own + (cause ? lengthOf(cause) : 0);
+}
+
+/** What is needed to tell what went wrong. */
+function cut({ properties: _, stackTrace: __, ...failure }: Failure): Failure {
+  const { message, cause } = failure;
+  return {
+    ...failure,
+    message:
+      message.length > MAX_CUT_MESSAGE_LENGTH ? `${message.slice(0, MAX_CUT_MESSAGE_LENGTH)}…` : message,
+    ...(cause && { cause: cut(cause) }),
+  };
+}
+
+function protoOf(failure: Failure, more: Pick<FailureDetails, 'error' | 'trace'> = {}): ProtoFailure {
   const { kind, type, message, stackTrace, nonRetryable, cause } = failure;
   const { properties, activityType, attempt, timeoutType } = failure;
   const details: FailureDetails = {
@@ -30,7 +63,7 @@ export function failureToProto(failure: Failure, trace?: unknown): ProtoFailure 
     ...(attempt !== undefined && { attempt }),
     ...(timeoutType !== undefined && { timeoutType }),
     ...(properties && { properties }),
-    ...(trace !== undefined && { trace }),
+    ...more,
   };
   const hasDetails = Object.keys(details).length > 0;
   return {
@@ -42,13 +75,15 @@ export function failureToProto(failure: Failure, trace?: unknown): ProtoFailure 
       nonRetryable: nonRetryable === true,
       ...(hasDetails && { details: { payloads: [toPayload(JSON.stringify(details))] } }),
     },
-    ...(cause && { cause: failureToProto(cause) }),
+    ...(cause && { cause: protoOf(cause) }),
   };
 }
 
 export function failureFromProto(proto: ProtoFailure, depth = 0): Failure {
   if (proto.activityFailureInfo) return stepFailure(proto, depth);
   if (proto.childWorkflowExecutionFailureInfo) return childFailure(proto, depth);
+  const embedded = proto.source === SOURCE ? undefined : embeddedError(proto);
+  if (embedded) return failureOfEmbedded(embedded, proto, depth);
   const failure: Failure = { ...kindOf(proto), message: proto.message ?? '' };
   if (proto.stackTrace) failure.stackTrace = proto.stackTrace;
   const info = proto.applicationFailureInfo;
@@ -57,6 +92,16 @@ export function failureFromProto(proto: ProtoFailure, depth = 0): Failure {
   const cause = causeOf(proto, depth);
   if (cause) failure.cause = cause;
   return failure;
+}
+
+/**
+ * Why a run failed. Where another maker's run failed since a child of its did, it is told by the child's failure, which
+ * the runs of theirs pass on as it is.
+ */
+export function failureOfRun(proto: ProtoFailure): Failure {
+  let told = proto;
+  while (told.childWorkflowExecutionFailureInfo && told.cause) told = told.cause;
+  return failureFromProto(told);
 }
 
 /** What a failed run of the older form says about its trace. */
@@ -80,7 +125,7 @@ function kindOf(proto: ProtoFailure): { kind: FailureKind; type: string; timeout
 function ownDetails(proto: ProtoFailure): Partial<Failure> {
   const details = decoded(proto.applicationFailureInfo?.details?.payloads?.[0]);
   if (!isObject(details)) return {};
-  const { trace: _, ...own } = details as FailureDetails;
+  const { trace: _, error: __, ...own } = details as FailureDetails;
   return own;
 }
 

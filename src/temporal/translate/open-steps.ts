@@ -2,7 +2,7 @@
  * The steps that are open at a place of a history. What ends a step is told with the step: its name, the attempt, the
  * timeout it exceeded; but only the events that scheduled and started it say so.
  */
-import type { HistoryEvent, StepSettings } from '../../core/event.js';
+import type { HistoryEvent, StepSettings } from '../../core/history/event.js';
 
 export interface OpenStep {
   activityType: string;

@@ -7,7 +7,7 @@
  * Runs in Node and inside Temporal's workflow sandbox.
  */
 import type { temporal } from '@temporalio/proto';
-import type { Payload } from '../../core/json.js';
+import type { Payload } from '../../core/values/json.js';
 
 export type ProtoPayload = temporal.api.common.v1.IPayload;
 export type ProtoPayloads = temporal.api.common.v1.IPayloads;

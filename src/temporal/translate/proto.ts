@@ -1,7 +1,8 @@
 /** Numbers, times and durations of Temporal's protocol as the rest of the service has them. */
 import type { google, temporal } from '@temporalio/proto';
-import type { RetryPolicy } from '../../core/retry.js';
-import type { ClosedStatus, RunStatus } from '../../core/run.js';
+import type { EventTypeName } from '../../core/history/event.js';
+import type { RetryPolicy } from '../../core/run/retry.js';
+import type { ClosedStatus, RunStatus } from '../../core/run/run.js';
 
 /** A 64-bit integer, as the protocol's library gives it. */
 type Integer = number | { toString(): string } | null | undefined;
@@ -79,3 +80,12 @@ export const STATUS_IN_QUERIES: Record<RunStatus, string> = {
   continued_as_new: 'ContinuedAsNew',
   timed_out: 'TimedOut',
 } satisfies Record<ClosedStatus | 'running', string>;
+
+export type ProtoEvent = temporal.api.history.v1.IHistoryEvent;
+
+type Camel<T extends string> = T extends `${infer Head}_${infer Rest}`
+  ? `${Lowercase<Head>}${Capitalize<Camel<Rest>>}`
+  : Lowercase<T>;
+export type Proto<T extends EventTypeName> = NonNullable<
+  ProtoEvent[`${Camel<T>}EventAttributes` & keyof ProtoEvent]
+>;

@@ -1,5 +1,5 @@
 /** What Temporal's core says about a turn whose code does not fit its history, in the words that the history has here. */
-import type { Failure } from '../../core/failure.js';
+import type { Failure } from '../../core/history/failure.js';
 
 const PREFIX = /^\[TMPRL1100\] Nondeterminism error: /;
 const EVENT = /HistoryEvent\(id: (\d+), (\w+)\)/g;

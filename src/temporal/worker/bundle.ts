@@ -7,10 +7,10 @@
  */
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isShareable, type WorkflowBundle } from '../../worker/bundle.js';
-import type { LoadedWorkflows } from '../../worker/loader.js';
-import { makeScript } from '../../worker/script.js';
-import { AUTHORED, type DeploymentSettings, LIBRARY } from '../sandbox/deployment.js';
+import { isShareable, type WorkflowBundle } from '../../worker/loading/bundle.js';
+import type { LoadedWorkflows } from '../../worker/loading/loader.js';
+import { makeScript } from '../../worker/loading/script.js';
+import { AUTHORED, type DeploymentSettings, LIBRARY, SHADOWED } from '../sandbox/deployment.js';
 
 /** Built code, from src/ and from dist/ alike. */
 const SANDBOX = fileURLToPath(new URL('../../../dist/temporal/sandbox/', import.meta.url));
@@ -18,7 +18,7 @@ const USER = 'perdure-user:';
 
 /**
  * Temporal's worker refuses a script without these words: it looks for a bundle whose modules are kept apart from run
- * to run by that cache. Here the sandbox does so itself (worker/sandbox/modules.ts).
+ * to run by that cache. Here the sandbox does so itself (worker/sandbox/realm/modules.ts).
  */
 const MODULES_ARE_APART = '// globalThis.__webpack_module_cache__';
 
@@ -55,7 +55,7 @@ function entry(files: string[], bundles: WorkflowBundle[], settings: DeploymentS
 
 /** The text as a function of what it takes for granted. */
 function moduleOf(file: string, body: string, sourceMap: string | undefined): string {
-  const text = `export default function (exports, module, require, globalThis) {\n${body}\n}`;
+  const text = `export default function (exports, module, require, globalThis, ${SHADOWED.join(', ')}) {\n${body}\n}`;
   if (sourceMap === undefined) return text;
   const map = JSON.parse(sourceMap) as { mappings: string; sources: string[] };
   const sources = map.sources.map((source) => AUTHORED_MARK + posix.join(posix.dirname(file), source));

@@ -1,10 +1,12 @@
 /** The program of a worker process of a Temporal cluster. */
-import { LoadError } from '../../worker/load-error.js';
+import { allowPrivateAddresses } from '../../sdk/outbound/exchange.js';
+import { LoadError } from '../../worker/loading/load-error.js';
 import { runWorkerProcess } from '../../worker/process.js';
-import { loadPeer, MissingPeerError } from '../peers.js';
+import { loadPeer, MissingPeerError } from '../cluster/peers.js';
 import type { TemporalWorkerOptions } from './worker.js';
 
 runWorkerProcess<TemporalWorkerOptions>(async (loaded, options, context) => {
+  allowPrivateAddresses(options.allowPrivateAddresses);
   try {
     const { TemporalWorker } = await loadPeer(() => import('./worker.js'));
     return new TemporalWorker(loaded, options, context);

@@ -1,9 +1,9 @@
 /** Gives the signs of life of steps while the main thread is blocked; see signs-of-life.ts. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Payload } from '../../core/json.js';
-import { CHECK_INTERVAL_MS, PROGRESS } from '../../worker/watchdog-memory.js';
-import { Cluster } from '../connection.js';
-import { RefusedCall } from '../errors.js';
+import type { Payload } from '../../core/values/json.js';
+import { CHECK_INTERVAL_MS, PROGRESS } from '../../worker/watchdog/watchdog-memory.js';
+import { Cluster } from '../cluster/connection.js';
+import { RefusedCall } from '../cluster/errors.js';
 import { toPayloads } from '../translate/payload.js';
 import type { ThreadData, ToThread } from './signs-of-life.js';
 

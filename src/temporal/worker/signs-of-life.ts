@@ -5,8 +5,8 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Context } from '@temporalio/activity';
-import type { Payload } from '../../core/json.js';
-import type { TemporalSettings } from '../connection.js';
+import type { Payload } from '../../core/values/json.js';
+import type { TemporalSettings } from '../cluster/connection.js';
 
 /** Built code, from src/ and from dist/ alike. */
 const THREAD = new URL('../../../dist/temporal/worker/signs-of-life-thread.js', import.meta.url);

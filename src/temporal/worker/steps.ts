@@ -8,14 +8,35 @@
 import { CompleteAsyncError, type Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure, RawValue } from '@temporalio/common';
 import type { ActivityExecuteInput } from '@temporalio/worker';
-import type { Failure } from '../../core/failure.js';
-import type { Payload } from '../../core/json.js';
+import { bounded, type Cost, type CostRecord } from '../../core/cost/cost.js';
+import type { Failure } from '../../core/history/failure.js';
 import type { FromWorker, StepAttempt, StepTask } from '../../core/task.js';
-import { StepRunner, type StepRunnerOptions } from '../../worker/step-runner.js';
-import { LIVENESS_HEADER, stepNameOf } from '../conventions.js';
+import type { Payload } from '../../core/values/json.js';
+import type { FailedAttempt } from '../../engine.js';
+import { StepRunner, type StepRunnerOptions } from '../../worker/steps/step-runner.js';
+import {
+  activityTypeOf,
+  LIVENESS_HEADER,
+  PURSE,
+  PURSE_HEADER,
+  PURSE_WORKFLOW_TYPE,
+  stepNameOf,
+} from '../cluster/conventions.js';
+import { fromHeartbeat, heartbeatDetails, payloadWithCosts, withCosts } from '../translate/costs.js';
 import { failureToProto } from '../translate/failure.js';
-import { toPayload } from '../translate/payload.js';
+import { decoded, toPayload } from '../translate/payload.js';
+import { toDuration } from '../translate/proto.js';
+import { traceContextIn } from '../translate/tracer-header.js';
+import type { Budgets } from './budgets.js';
+import { failedAttempt } from './failed-attempt.js';
+import type { HandBack } from './hand-back.js';
+import type { WhilePaused } from './paused-runs.js';
 import type { Signs, SignsOfLife } from './signs-of-life.js';
+import { attemptTimeoutMs } from './step-deadline.js';
+
+/** The steps of a purse. */
+const IS_IN_USE = activityTypeOf(PURSE_WORKFLOW_TYPE, PURSE.isInUse);
+const WAKE = activityTypeOf(PURSE_WORKFLOW_TYPE, PURSE.wake);
 
 interface UnderWay {
   context: Context;
@@ -25,6 +46,13 @@ interface UnderWay {
   lastHeartbeat: Payload | undefined;
   /** None for a step that gives its own. */
   signs: Signs | undefined;
+  /** What this attempt and those before it have spent. */
+  costs: CostRecord[];
+  /** Of a run that has a budget. */
+  purseId: string | undefined;
+  /** The purse has heard of all that was spent. */
+  told: Promise<void>;
+  tellings: number;
 }
 
 export class Steps {
@@ -33,8 +61,12 @@ export class Steps {
   #lastOwnNumber = 0;
 
   constructor(
-    options: Omit<StepRunnerOptions, 'send' | 'givenUp'>,
+    private readonly options: Omit<StepRunnerOptions, 'send' | 'givenUp'>,
     private readonly signs: SignsOfLife,
+    private readonly handBack: HandBack,
+    private readonly whilePaused: WhilePaused,
+    private readonly budgets: Budgets,
+    private readonly onFailed: (attempt: FailedAttempt) => void,
   ) {
     this.#runner = new StepRunner({
       ...options,
@@ -46,19 +78,38 @@ export class Steps {
 
   /** One attempt, from Temporal's call to its answer. */
   async execute(context: Context, input: ActivityExecuteInput): Promise<unknown> {
+    if (context.info.activityType === IS_IN_USE) {
+      return raw(JSON.stringify(await this.budgets.isInUse(input.args[0])));
+    }
+    if (context.info.activityType === WAKE) {
+      await this.budgets.wake(input.args[0]);
+      return raw(undefined);
+    }
     const task = this.#taskOf(context, input);
+    if (!this.options.find(task.workflowType, task.stepName)) throw await this.handBack(context.info);
+    const purseId = purseIdOf(input.headers);
+    const refusal =
+      (purseId !== undefined && (await this.budgets.refusal(context.info, purseId))) ||
+      (await this.whilePaused(context.info));
+    if (refusal) throw refusal;
     const key = keyOf(task);
     const ended = new AbortController();
     const { lastHeartbeat } = task;
+    const { costs } = fromHeartbeat(context.info.heartbeatDetails);
     const beats = () => {
       const underWay = this.#underWay.get(key);
       if (underWay) beat(underWay);
     };
     // Before the step begins, which may block this thread at once.
     const signs =
-      LIVENESS_HEADER in input.headers ? this.signs.give(context, lastHeartbeat, beats) : undefined;
+      LIVENESS_HEADER in input.headers
+        ? this.signs.give(context, heartbeatDetails(lastHeartbeat, costs), beats)
+        : undefined;
     const result = new Promise<RawValue>((resolve, reject) => {
-      this.#underWay.set(key, { context, resolve, reject, lastHeartbeat, signs });
+      this.#underWay.set(key, {
+        ...{ context, resolve, reject, lastHeartbeat, signs, costs, purseId },
+        ...{ told: Promise.resolve(), tellings: 0 },
+      });
     });
     context.cancellationSignal.addEventListener('abort', () => this.#stop(context, task), {
       signal: ended.signal,
@@ -71,6 +122,10 @@ export class Steps {
       ended.abort();
       this.#underWay.delete(key);
     }
+  }
+
+  describeWait(graceMs: number): string | undefined {
+    return this.#runner.describeWait(graceMs);
   }
 
   idle(): Promise<void> {
@@ -87,19 +142,16 @@ export class Steps {
 
   /** The process ends: attempts that do not end by themselves are reported as failed, so that others begin at once. */
   abandon(reason: string): void {
-    for (const { reject } of this.#underWay.values()) {
-      reject(failed({ kind: 'application', type: 'WorkerStoppedError', message: reason }));
+    for (const { reject, costs } of this.#underWay.values()) {
+      reject(failed({ kind: 'application', type: 'WorkerStoppedError', message: reason }, costs));
     }
   }
 
-  #taskOf({ info }: Context, { args }: ActivityExecuteInput): StepTask {
-    const { activityId, activityType, attempt, scheduleToCloseTimeoutMs, scheduledTimestampMs } = info;
+  #taskOf({ info }: Context, { args, headers }: ActivityExecuteInput): StepTask {
+    const traceContext = traceContextIn(headers);
+    const { activityId, activityType, attempt } = info;
     const { workflowId, runId } = info.workflowExecution ?? { workflowId: '', runId: '' };
-    const leftMs =
-      scheduleToCloseTimeoutMs > 0
-        ? scheduledTimestampMs + scheduleToCloseTimeoutMs - Date.now()
-        : Number.POSITIVE_INFINITY;
-    const startToCloseMs = info.startToCloseTimeoutMs || Number.POSITIVE_INFINITY;
+    const { details } = fromHeartbeat(info.heartbeatDetails);
     return {
       kind: 'step',
       workflowId,
@@ -110,10 +162,11 @@ export class Steps {
       scheduledEventId: this.#numberOf(activityId),
       attempt,
       input: args[0] === undefined ? [] : [JSON.stringify(args[0])],
-      timeoutMs: Math.max(1, Math.min(startToCloseMs, leftMs)),
+      timeoutMs: attemptTimeoutMs(info),
       ...(info.heartbeatTimeoutMs && { heartbeatTimeoutMs: info.heartbeatTimeoutMs }),
-      ...(info.heartbeatDetails !== undefined && { lastHeartbeat: JSON.stringify(info.heartbeatDetails) }),
+      ...(details !== undefined && { lastHeartbeat: JSON.stringify(details) }),
       idempotencyKey: `${runId}/${activityId}`,
+      ...(traceContext && { traceContext }),
     };
   }
 
@@ -132,25 +185,69 @@ export class Steps {
 
   #answered(message: FromWorker): void {
     switch (message.kind) {
-      case 'stepCompleted':
-        this.#take(message)?.resolve(raw(message.result));
+      case 'stepCompleted': {
+        this.#spent(message, message.costs);
+        const underWay = this.#take(message);
+        void underWay?.told.then(() => underWay.resolve(rawWithCosts(message.result, underWay.costs)));
         break;
+      }
       case 'stepFailed':
-        this.#take(message)?.reject(failed(message.failure));
+        this.#spent(message, message.costs);
+        this.#tellNext(message);
+        this.#failed(this.#take(message), message.failure, message.retryAfterMs);
         break;
-      case 'stepCancelled':
-        this.#take(message)?.reject(new CancelledFailure('the step was cancelled'));
+      case 'stepCancelled': {
+        this.#spent(message, message.costs);
+        const underWay = this.#take(message);
+        const details = underWay?.costs.length ? [rawWithCosts(undefined, underWay.costs)] : [];
+        void underWay?.told.then(() =>
+          underWay.reject(new CancelledFailure('the step was cancelled', details)),
+        );
+        break;
+      }
+      case 'stepCosts':
+        this.#spent(message, message.costs);
+        this.#tellNext(message);
         break;
       case 'stepHeartbeat': {
         const underWay = this.#underWay.get(keyOf(message));
         if (!underWay) break;
         underWay.lastHeartbeat = message.details;
-        underWay.signs?.repeat(message.details);
-        beat(underWay);
+        beatAnew(underWay);
         break;
       }
       default:
     }
+  }
+
+  #spent(attempt: StepAttempt, said: readonly Cost[] | undefined): void {
+    const underWay = this.#underWay.get(keyOf(attempt));
+    if (!said || !underWay) return;
+    const { info } = underWay.context;
+    const { activityId, activityType } = info;
+    const stepName = stepNameOf(activityType);
+    const at = Math.max(Date.now(), underWay.costs.at(-1)?.at ?? 0);
+    const place = { at, stepName, activityId, attempt: info.attempt };
+    const records = said.map((cost): CostRecord => ({ ...place, ...cost }));
+    underWay.costs = bounded([...underWay.costs, ...records]);
+    const { purseId } = underWay;
+    if (purseId === undefined) return;
+    const { runId } = info.workflowExecution ?? { runId: '' };
+    const requestId = `${runId}/${activityId}/${info.attempt}/${++underWay.tellings}`;
+    underWay.told = underWay.told.then(() => this.budgets.spent(purseId, records, requestId));
+  }
+
+  /** By a heartbeat: the cluster keeps it for the next attempt, and Temporal's worker sends the last one of a failing one. */
+  #tellNext(attempt: StepAttempt): void {
+    const underWay = this.#underWay.get(keyOf(attempt));
+    if (underWay && underWay.costs.length > 0) beatAnew(underWay);
+  }
+
+  #failed(underWay: UnderWay | undefined, failure: Failure, retryAfterMs?: number): void {
+    if (!underWay) return;
+    const { told, reject, costs, context } = underWay;
+    void told.then(() => reject(failed(failure, costs, retryAfterMs)));
+    this.onFailed(failedAttempt(context.info, failure));
   }
 
   #take(attempt: StepAttempt): UnderWay | undefined {
@@ -161,21 +258,44 @@ export class Steps {
   }
 }
 
+function purseIdOf(headers: ActivityExecuteInput['headers']): string | undefined {
+  const id = decoded(headers[PURSE_HEADER]);
+  return typeof id === 'string' ? id : undefined;
+}
+
 /** A mere sign of life repeats the last details. */
-function beat({ context, lastHeartbeat }: UnderWay): void {
-  context.heartbeat(lastHeartbeat === undefined ? undefined : raw(lastHeartbeat));
+function beat({ context, lastHeartbeat, costs }: UnderWay): void {
+  const details = heartbeatDetails(lastHeartbeat, costs);
+  context.heartbeat(details === undefined ? undefined : raw(details));
+}
+
+/** What it says is new, and what each sign of life has to repeat. */
+function beatAnew(underWay: UnderWay): void {
+  underWay.signs?.repeat(heartbeatDetails(underWay.lastHeartbeat, underWay.costs));
+  beat(underWay);
 }
 
 const raw = (text: Payload | undefined): RawValue => RawValue.fromPayload(toPayload(text) as never);
 
+const rawWithCosts = (text: Payload | undefined, costs: readonly CostRecord[]): RawValue =>
+  RawValue.fromPayload(payloadWithCosts(text, costs) as never);
+
 /** An error that Temporal's worker turns into exactly this failure. */
-function failed(failure: Failure): Error {
+function failed(failure: Failure, costs: readonly CostRecord[], retryAfterMs?: number): Error {
   const error = ApplicationFailure.create({
     message: failure.message,
     type: failure.type,
     nonRetryable: failure.nonRetryable === true,
   });
-  error.failure = failureToProto(failure) as never;
+  const proto = failureToProto(failure);
+  const info = proto.applicationFailureInfo;
+  if (info && costs.length > 0) {
+    info.details = { payloads: [withCosts(info.details?.payloads?.[0] ?? toPayload(undefined), costs)] };
+  }
+  // Nothing at all means to the cluster that nothing was asked for.
+  if (retryAfterMs !== undefined && proto.applicationFailureInfo)
+    proto.applicationFailureInfo.nextRetryDelay = toDuration(Math.max(1, retryAfterMs)) as never;
+  error.failure = proto as never;
   return error;
 }
 

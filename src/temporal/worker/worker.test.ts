@@ -8,9 +8,12 @@ import { DevServer } from '../../../test/temporal/dev-server.js';
 import { describeTemporal } from '../../../test/temporal/required.js';
 import { canMakeCertificates, makeCertificates, TlsFront } from '../../../test/temporal/tls-front.js';
 import type { Log } from '../../core/log.js';
-import type { WorkerSupervisor } from '../../worker/supervisor.js';
-import { CATALOG_WORKFLOW_TYPE } from '../conventions.js';
+import type { WorkerSupervisor } from '../../worker/supervision/supervisor.js';
+import { CATALOG_WORKFLOW_TYPE } from '../cluster/conventions.js';
 import { type StartTemporalWorkersOptions, startTemporalWorkers } from './supervisor.js';
+
+/** As other makers read it. */
+const TOO_FAR = { name: 'RangeError', message: 'too far', code: 'E_FAR' };
 
 const WORKFLOW = `
 import { workflow, sleep, condition, defineSignal, defineUpdate, getExternalWorkflowHandle, setHandler, log, CancellationScope, isCancellation, z } from 'perdure';
@@ -112,7 +115,7 @@ describeTemporal('a Temporal worker', () => {
     server = await DevServer.start();
     connection = Connection.lazy({ address: server.address });
     client = new Client({ connection });
-  }, 60_000);
+  });
   afterAll(async () => {
     await connection?.close();
     await server?.stop();
@@ -175,7 +178,7 @@ describeTemporal('a Temporal worker', () => {
       shared = { root, catalog, workers: begin() };
       workers = undefined;
       await shared.workers.ready;
-    }, 60_000);
+    });
     beforeEach(() => {
       rmSync(root, { recursive: true, force: true });
       catalog = shared.catalog;
@@ -199,7 +202,7 @@ describeTemporal('a Temporal worker', () => {
     test('fail with the name, the properties and the place of what was thrown', async () => {
       const failure = await failureOf(await start('fails'));
       expect(failure).toMatchObject({ message: 'too far', type: 'RangeError' });
-      expect(failure.details).toEqual([{ properties: { code: 'E_FAR' } }]);
+      expect(failure.details).toEqual([{ properties: { code: 'E_FAR' }, error: TOO_FAR }]);
       expect((failure as { failure?: { stackTrace?: string } }).failure?.stackTrace).toMatch(
         /at .*flow\/workflow\.js:\d+:\d+/,
       );
@@ -218,9 +221,7 @@ describeTemporal('a Temporal worker', () => {
 
     test('are cancelled with their cleanup, and so are their running steps', async () => {
       const handle = await start('cleansUp');
-      await expect
-        .poll(async () => (await handle.describe()).raw.pendingActivities?.[0]?.state, { timeout: 10_000 })
-        .toBe(2);
+      await expect.poll(async () => (await handle.describe()).raw.pendingActivities?.[0]?.state).toBe(2);
       await handle.cancel();
       await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
       const types = (await handle.fetchHistory()).events!.map(
@@ -247,7 +248,7 @@ describeTemporal('a Temporal worker', () => {
     await begin().ready;
     const handle = await start('later', 1);
     await expect
-      .poll(async () => JSON.stringify(await handle.fetchHistory()), { timeout: 10_000 })
+      .poll(async () => JSON.stringify(await handle.fetchHistory()))
       .toContain('this worker has no workflow \\"later\\"');
     write({
       'later/workflow.js': `import { workflow } from 'perdure'; export default workflow({ name: 'later', fn: (n) => n + 1 });`,
@@ -275,19 +276,25 @@ describeTemporal('a Temporal worker', () => {
     expect(await handle.result()).toEqual({ output: { greeting: 'Hello, Ada' }, trace: null });
     expect((await handle.describe()).memo ?? {}).toEqual({});
     const failure = await failureOf(await start('fails'));
-    expect(failure.details).toEqual([{ properties: { code: 'E_FAR' }, trace: null }]);
+    expect(failure.details).toEqual([{ properties: { code: 'E_FAR' }, error: TOO_FAR, trace: null }]);
   });
 
   describe('the registration', () => {
     const registration = () => client.workflow.getHandle(catalog);
 
-    test('is made once for the same code, by however many workers', async () => {
+    test('is made once by however many workers start together, and says the same after a deployment of the same', async () => {
       await begin({ count: 2 }).ready;
       const { runId, memo, type } = await registration().describe();
       expect(type).toBe(CATALOG_WORKFLOW_TYPE);
       expect(memo?.workflowNames).toMatchObject({ greets: 'greets', hello: 'greets' });
+      const history = await client.workflow.getHandle(catalog, runId).fetchHistory();
+      expect(history.events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId).toBe(runId);
       await redeploy();
-      expect((await registration().describe()).runId).toBe(runId);
+      const { memo: later, status } = await registration().describe();
+      expect({ names: later?.workflowNames, status: status.name }).toEqual({
+        names: memo?.workflowNames,
+        status: 'RUNNING',
+      });
       const { workflows } = (await registration().query('get')) as { workflows: { name: string }[] };
       expect(workflows.map(({ name }) => name)).toContain('greets');
     });
@@ -306,11 +313,42 @@ describeTemporal('a Temporal worker', () => {
       expect(JSON.stringify(await registration().fetchHistory())).not.toContain('workflowTaskFailed');
     });
 
-    test('takes the place of a workflow of that id that is something else', async () => {
-      await client.workflow.start('something', { taskQueue: 'elsewhere', workflowId: catalog });
+    test('leaves a run of that id alone, and says what is in the way', async () => {
+      const handle = await client.workflow.start('something', {
+        taskQueue: 'elsewhere',
+        workflowId: catalog,
+      });
+      await expect(begin().ready).rejects.toThrow(
+        `a run of workflow "something" has the id "${catalog}", under which this catalog would be registered`,
+      );
+      const { status, type } = await handle.describe();
+      expect([status.name, type]).toEqual(['RUNNING', 'something']);
+      await handle.terminate();
       await begin().ready;
       expect((await registration().describe()).type).toBe(CATALOG_WORKFLOW_TYPE);
-      expect(lines.some(({ message }) => message.includes('takes its place'))).toBe(true);
+    });
+
+    test('takes the place of a registration of another maker', async () => {
+      const memo = { workflowNames: { greets: 'greets' } };
+      await client.workflow.start('catalog', { taskQueue: catalog, workflowId: catalog, memo });
+      await begin().ready;
+      expect((await registration().describe()).type).toBe(CATALOG_WORKFLOW_TYPE);
+    });
+
+    test('that somebody ends is made again', async () => {
+      await begin().ready;
+      const { runId } = await registration().describe();
+      await registration().terminate('by mistake');
+      await expect
+        .poll(
+          async () => {
+            const { status, runId: now } = await registration().describe();
+            return status.name === 'RUNNING' && now !== runId;
+          },
+          { timeout: 30_000 },
+        )
+        .toBe(true);
+      expect(await run('greets', { name: 'Ada' })).toEqual({ greeting: 'Hello, Ada' });
     });
 
     test('that is too large for the cluster is refused in words', async () => {
@@ -334,12 +372,33 @@ describeTemporal('a Temporal worker', () => {
   test('steps under way end within the grace', async () => {
     await begin().ready;
     const handle = await start('slow');
-    await expect
-      .poll(async () => (await handle.describe()).raw.pendingActivities?.[0]?.state, { timeout: 10_000 })
-      .toBe(2);
+    await expect.poll(async () => (await handle.describe()).raw.pendingActivities?.[0]?.state).toBe(2);
     await workers!.stop(10_000);
     await begin().ready;
     expect(await handle.result()).toBe(1);
+  });
+
+  test('a worker that Temporal itself has stopped is replaced', async () => {
+    // As after an error of its own, with a step under way that does not end.
+    const runtime = new URL('../../../node_modules/@temporalio/worker/lib/runtime.js', import.meta.url);
+    write({
+      'flow/steps.js': `${STEPS}
+        export const stops = step({ name: 'stops', options: { retry: { initialInterval: 1 } }, fn: async () => {
+          if (stepContext().attempt > 1) return 'on another worker';
+          const { default: { Runtime } } = await import(${JSON.stringify(runtime.pathname)});
+          for (const stop of Runtime.instance().shutdownSignalCallbacks) stop();
+          await new Promise(() => {});
+        } });`,
+      'flow/workflow.js': `${WORKFLOW}
+        export const stops = workflow({ name: 'stops', fn: () => steps.stops() });`,
+    });
+    await begin({ livenessMs: 4_000 }).ready;
+    const [pid] = workers!.pids();
+    expect(await run('stops')).toBe('on another worker');
+    expect(workers!.pids()).not.toContain(pid);
+    expect(lines.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('this worker cannot go on'),
+    );
   });
 
   describe('a step that blocks its process', () => {

@@ -27,6 +27,28 @@ describe('cancelling a run', () => {
     expect(run.start().cancel().turn()).toEqual([{ kind: 'completeRun', result: 'true' }]);
   });
 
+  test('reaches scopes that are made only afterwards', () => {
+    const run = new ScriptedRun(({ workflow, sleep, CancellationScope, isCancellation }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          await sleep('1 day').catch(() => {});
+          try {
+            await CancellationScope.cancellable(() => step('late')());
+          } catch (error) {
+            return isCancellation(error);
+          }
+          return 'the step was started';
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([
+      { kind: 'cancelTimer', timerId: '1' },
+      { kind: 'completeRun', result: 'true' },
+    ]);
+  });
+
   test('can be ignored', () => {
     const run = new ScriptedRun(({ workflow, sleep, CancellationScope }) =>
       workflow({

@@ -1,4 +1,6 @@
+import vm from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { remedyFor } from './realm/refusals.js';
 import { RUN_ID, ScriptedRun, type Source } from './scripted-run.fixture.js';
 
 const code = (body: string) => ({
@@ -113,12 +115,79 @@ describe('what could differ on replay refuses to be used', () => {
     ['process.env.HOME', 'step'],
     ['Buffer.from("x")', 'TextEncoder'],
     ['performance.now()', 'Date.now()'],
+    ['new WebSocket("ws://x")', 'step'],
+    ['new EventSource("http://x")', 'step'],
+    ['new SharedArrayBuffer(1)', 'arrays'],
+    ['new Worker("x")', 'step'],
+    ['new Response("x")', 'sendHttpRequest()'],
+    ['global.x = 1', 'globalThis'],
+    ['window.alert()', 'browser'],
+    ['AbortSignal.timeout(1)', 'CancellationScope'],
+    ['WebAssembly.compile()', 'step'],
+    ['eval("1")', 'file of the workflow'],
   ])('%s', (use, remedy) => {
     const [command] = new ScriptedRun(code(use)).start().turn();
-    expect(command).toMatchObject({ kind: 'failRun', failure: { message: expect.stringContaining(remedy) } });
     expect(command).toMatchObject({
-      failure: { message: expect.stringContaining('cannot be used in a workflow') },
+      kind: 'failRun',
+      failure: {
+        type: 'DeterminismError',
+        nonRetryable: true,
+        message: expect.stringMatching(
+          / cannot be used in a workflow, since a replay would not give the same answer: /,
+        ),
+      },
     });
+    expect(command).toMatchObject({ failure: { message: expect.stringContaining(remedy) } });
+  });
+
+  test('also in a query, an update and its validator', () => {
+    const run = new ScriptedRun(({ workflow, defineQuery, defineUpdate, setHandler, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const home = () => process.env.HOME;
+          setHandler(defineQuery<unknown>('q'), home);
+          setHandler(defineUpdate<unknown>('u'), home);
+          setHandler(defineUpdate<unknown>('v'), () => 1, { validator: () => void home() });
+          await sleep(1000);
+        },
+      }),
+    );
+    run.start().turn();
+    const failure = {
+      type: 'DeterminismError',
+      message: expect.stringContaining('process cannot be used in'),
+    };
+    const { answers } = run.turnAndAnswers({ readOnly: true, queries: [{ name: 'q' }] });
+    expect(answers).toMatchObject([{ kind: 'failed', failure }]);
+    const updates = ['u', 'v'].map((name) => ({ updateId: name, name, input: [] }));
+    expect(run.turn({ updates })).toMatchObject([
+      { kind: 'acceptUpdate', updateId: 'u' },
+      { kind: 'completeUpdate', updateId: 'u', failure },
+      { kind: 'rejectUpdate', updateId: 'v', failure },
+    ]);
+  });
+
+  test('whatever Node has and JavaScript has not is there, or is refused with a remedy', () => {
+    const bare = new Set(
+      vm.runInContext(
+        'Object.getOwnPropertyNames(globalThis)',
+        vm.createContext(vm.constants.DONT_CONTEXTIFY),
+      ) as string[],
+    );
+    const names = Object.getOwnPropertyNames(globalThis).filter(
+      (name) => /^[A-Za-z]\w+$/.test(name) && !bare.has(name),
+    );
+    // What the test runner itself has put there is nobody's.
+    const nodes = names.filter((name) => !/^(vitest|vite|__|RunCache)/i.test(name));
+    expect(nodes.length).toBeGreaterThan(50);
+    const run = new ScriptedRun(
+      code(`return ${JSON.stringify(nodes)}.filter((name) => !(name in globalThis));`),
+    );
+    const [{ result }] = run.start().turn() as unknown as [{ result: string }];
+    const missing = JSON.parse(result) as string[];
+    expect(missing).toContain('process');
+    expect(missing.filter((name) => remedyFor(name) === undefined)).toEqual([]);
   });
 
   test('libraries may look for it', () => {

@@ -2,28 +2,39 @@
  * The globals that workflow code sees.
  *
  * 1. What would differ on replay is deterministic (time, random numbers, timers) or refuses to be used.
- * 2. After `harden` no run can change what another one sees: the global object is frozen, and so are the built-ins,
- *    except where freezing would break ordinary code (a property that shadows an inherited one).
+ * 2. After `harden` no run can change what another one sees: the global object is frozen, and so is all that it leads to.
  *
  * This keeps honest code deterministic and runs apart. It is no security boundary: code of workflows is as trusted as
  * the deployment that holds it.
  */
+import { toFailure } from '../../core/history/failure.js';
 import { DeterminismError } from '../../sdk/errors.js';
 import { log, uuidFrom } from '../../sdk/info.js';
 import { currentRuntime, hasRuntime } from '../../sdk/runtime.js';
-import { borrowedGlobals, type HostGlobals } from './borrowed.js';
-import { randomSequence } from './random.js';
-import { REFUSED_FUNCTIONS, refusal } from './refusals.js';
-import type { Run } from './run.js';
-import { timerGlobals } from './timers.js';
+import { AbortSignal } from './realm/abort.js';
+import { borrowedGlobals, type HostGlobals } from './realm/borrowed.js';
+import { deterministicDate } from './realm/date.js';
+import { hardenIntrinsics } from './realm/intrinsics.js';
+import { fixLocale } from './realm/locale.js';
+import { randomSequence } from './realm/random.js';
+import { REFUSED_FUNCTIONS, refusal } from './realm/refusals.js';
+import { timerGlobals } from './realm/timers.js';
+import type { Run } from './run/run.js';
 
 const hidden = { writable: true, configurable: true, enumerable: false };
 
-export function installGlobals(host: HostGlobals): void {
+/** Answers with what could not be put on the global object, since the sandbox has brought its own there. */
+export function installGlobals(host: HostGlobals): Record<string, unknown> {
   const shared = { ...borrowedGlobals(host), ...timerGlobals(failRun) };
-  for (const [name, value] of Object.entries(shared)) if (!isFixed(name)) define(name, value);
+  const shadows: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(shared)) {
+    if (isFixed(name)) shadows[name] = value;
+    else define(name, value);
+  }
   for (const [name, remedy] of Object.entries(REFUSED_FUNCTIONS)) define(name, refusing(name, remedy));
-  define('Date', deterministicDate());
+  const now = () => (hasRuntime() ? currentRuntime('Date').now() : 0);
+  fixLocale(now);
+  define('Date', deterministicDate(now));
   // A library that asks while it is loaded gets the same answer in every worker.
   const outsideRuns = randomSequence('libraries');
   const random = () => (hasRuntime() ? currentRuntime('Math.random()').random() : outsideRuns());
@@ -35,7 +46,8 @@ export function installGlobals(host: HostGlobals): void {
     value: refusing('Atomics.wait', 'use condition() or sleep()'),
     ...hidden,
   });
-  for (const name of ['WebAssembly', 'eval'] as const) Reflect.deleteProperty(globalThis, name);
+  Reflect.deleteProperty(globalThis, 'WebAssembly');
+  return shadows;
 }
 
 /** Whether the sandbox has brought its own, which cannot be replaced. */
@@ -52,25 +64,6 @@ function refusing(name: string, remedy: string): () => never {
   return function refused(): never {
     throw new DeterminismError(refusal(name, remedy));
   };
-}
-
-function deterministicDate(): DateConstructor {
-  const RealDate = Date;
-  const now = () => (hasRuntime() ? currentRuntime('Date').now() : 0);
-  function WorkflowDate(this: unknown, ...args: unknown[]): unknown {
-    if (!new.target) return new RealDate(now()).toString();
-    return Reflect.construct(RealDate, args.length === 0 ? [now()] : args, new.target);
-  }
-  Object.defineProperties(WorkflowDate, {
-    name: { value: 'Date' },
-    length: { value: 7 },
-    prototype: { value: RealDate.prototype, writable: false },
-    now: { value: now, ...hidden },
-    parse: { value: RealDate.parse, ...hidden },
-    UTC: { value: RealDate.UTC, ...hidden },
-  });
-  Object.defineProperty(RealDate.prototype, 'constructor', { value: WorkflowDate, ...hidden });
-  return WorkflowDate as unknown as DateConstructor;
 }
 
 function deterministicCrypto(random: () => number): object {
@@ -105,11 +98,11 @@ function workflowConsole(): object {
 
 function printable(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (value instanceof Error) return value.stack ?? String(value);
   try {
+    if (value instanceof Error) return value.stack ?? String(value);
     return JSON.stringify(value) ?? String(value);
   } catch {
-    return String(value);
+    return toFailure(value).message;
   }
 }
 
@@ -118,62 +111,17 @@ function failRun(error: unknown): void {
   (currentRuntime('a callback') as Run).fail(error);
 }
 
-/** Freezes what all runs share. Everything that is shared must be loaded by then. */
-export function harden(): void {
-  hardenBuiltIns();
+/** Freezes what all runs share. Everything that is shared must be loaded by then; `shared` is what no global leads to. */
+export function harden(shared: unknown[], except: ReadonlySet<unknown>): void {
+  hardenBuiltIns(shared, except);
   Object.freeze(globalThis);
 }
 
 /** All but the global object itself, for a sandbox that gives every run its own properties of it. */
-export function hardenBuiltIns(): void {
-  for (const name of BUILT_INS) {
-    const builtIn = (globalThis as Record<string, unknown>)[name] as { prototype?: object };
-    fixProperties(builtIn);
-    if (builtIn.prototype) fixPrototype(builtIn.prototype);
-  }
-  // Prototypes that no global name leads to.
-  for (const sample of [
-    function* () {},
-    async () => {},
-    async function* () {},
-    [][Symbol.iterator](),
-    new Map()[Symbol.iterator](),
-    new Set()[Symbol.iterator](),
-    ''[Symbol.iterator](),
-  ]) {
-    fixPrototype(Object.getPrototypeOf(sample) as object);
-  }
-}
-
-/** What libraries put on the global object is theirs: they may go on changing it. */
-const BUILT_INS =
-  'Object Function Array Number Boolean String Symbol Date Promise RegExp Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError JSON Math Intl ArrayBuffer Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array Float32Array Float64Array Uint8ClampedArray BigUint64Array BigInt64Array DataView Map BigInt Set WeakMap WeakSet Proxy Reflect Atomics URL URLSearchParams TextEncoder TextDecoder AbortController'.split(
-    ' ',
-  );
-
-/** Ordinary objects and errors often have properties of these names of their own, set by assignment. */
-const SHADOWED: ReadonlySet<unknown> = new Set([Object.prototype, Error.prototype, Function.prototype]);
-const OFTEN_ASSIGNED: ReadonlySet<string | symbol> = new Set([
-  'constructor',
-  'toString',
-  'valueOf',
-  'toJSON',
-  'name',
-  'message',
-]);
-
-function fixPrototype(prototype: object): void {
-  const isErrorPrototype = prototype instanceof Error;
-  if (!SHADOWED.has(prototype) && !isErrorPrototype) fixProperties(prototype);
-  Object.preventExtensions(prototype);
-}
-
-function fixProperties(object: object): void {
-  for (const key of Reflect.ownKeys(object)) {
-    if (OFTEN_ASSIGNED.has(key)) continue;
-    const descriptor = Object.getOwnPropertyDescriptor(object, key)!;
-    if (!descriptor.configurable || typeof descriptor.value !== 'function') continue;
-    Object.defineProperty(object, key, { writable: false, configurable: false });
-  }
-  Object.preventExtensions(object);
+export function hardenBuiltIns(shared: unknown[], except: ReadonlySet<unknown>): void {
+  const globals = Object.entries(Object.getOwnPropertyDescriptors(globalThis));
+  // What belongs to the machinery of a sandbox is marked so, and goes on changing.
+  const builtIns = globals.filter(([name]) => !name.startsWith('__'));
+  const roots = builtIns.flatMap(([, { value, get, set }]) => [value, get, set]);
+  hardenIntrinsics([...roots, Object.getPrototypeOf(globalThis), AbortSignal, ...shared], except);
 }

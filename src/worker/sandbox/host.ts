@@ -12,12 +12,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promiseHooks } from 'node:v8';
 import vm from 'node:vm';
-import type { Failure } from '../../core/failure.js';
+import type { Failure } from '../../core/history/failure.js';
 import type { Log } from '../../core/log.js';
+import type { CallbackRef } from '../../core/run/callback.js';
 import type { TurnTask } from '../../core/task.js';
-import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
-import type { StackReader } from './failures.js';
+import type { LibraryBundle, WorkflowBundle } from '../loading/bundle.js';
 import type { HostBridge, Inside } from './main.js';
+import type { StackReader } from './run/failures.js';
 import type { TurnAnswer } from './turns.js';
 
 export interface SandboxOptions {
@@ -27,10 +28,18 @@ export interface SandboxOptions {
   cacheSize: number;
   /** Finds the author's line in a stack trace. */
   stacks?: StackReader;
+  /** Where outsiders post for a callback; without it there are no callbacks. */
+  callbackUrl?(callback: CallbackRef): string;
   log: Log;
+  /** Called for every recorded turn that has been replayed. */
+  onReplayed?(): void;
 }
 
 const NO_PLACES: StackReader = { innermost: () => undefined };
+
+function noCallbacks(): never {
+  throw new Error('there is no server here that an outsider could call back');
+}
 
 export interface Sandbox {
   /** Evaluates the files of every workflow once, as a run would; what went wrong, by file. */
@@ -55,7 +64,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     workflows,
     library,
     cacheSize,
-    globals: { URL, URLSearchParams, TextEncoder, TextDecoder, AbortController, atob, btoa },
+    globals: { URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa },
     compile: (code, filename) =>
       vm.compileFunction(code, ['exports', 'module', 'require', 'globalThis'], {
         filename,
@@ -65,7 +74,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     drain: () => void nothing.runInContext(context),
     scopes: new AsyncLocalStorage(),
     stacks: options.stacks ?? NO_PLACES,
+    callbackUrl: options.callbackUrl ?? noCallbacks,
     log: (level, fields, message) => log[level](fields, message),
+    replayed: () => options.onReplayed?.(),
   };
   const inside = startInside(context, bridge);
   return {

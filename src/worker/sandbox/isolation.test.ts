@@ -257,21 +257,122 @@ test('a workflow that this worker does not have is a turn that failed, with what
   });
 });
 
-test('packages are evaluated once, and a library may bring its own zod', () => {
-  const box = createSandbox({
-    workflows: [
-      {
-        workflowType: 'test',
-        filename: 'test/workflow.ts',
-        exportName: 'order',
-        stateless: false,
-        code: "exports.order = require('perdure').workflow({ name: 'test', fn: () => [require('counter').next(), require('zod').mine] });",
-      },
-    ],
-    library: { code: 'let n = 0; exports.counter = { next: () => ++n }; exports.zod = { mine: true };' },
-    cacheSize: 1,
-    log: silentLog,
+describe('packages', () => {
+  const boxWith = (library: string, body: string) =>
+    createSandbox({
+      workflows: [
+        {
+          workflowType: 'test',
+          filename: 'test/workflow.ts',
+          exportName: 'order',
+          stateless: false,
+          code: `const { workflow, sleep } = require('perdure'); exports.order = workflow({ name: 'test', fn: async () => { ${body} } });`,
+        },
+      ],
+      library: { code: library },
+      cacheSize: 10,
+      log: silentLog,
+    });
+
+  test('are evaluated by each run, once, so that their state is its own; a library may bring its own zod', () => {
+    const box = boxWith(
+      'let evaluated; const counter = () => evaluated ??= (() => { let n = 0; return { next: () => ++n }; })(); exports.counter = counter; exports.zod = () => ({ mine: true });',
+      "const first = require('counter').next(); await sleep(1); return [first, require('counter').next(), require('zod').mine];",
+    );
+    box.runTurn(firstTurn('a'));
+    box.runTurn(firstTurn('b'));
+    expect(resultOf(box, secondTurn('a'))).toEqual([1, 2, true]);
+    expect(resultOf(box, secondTurn('b'))).toEqual([1, 2, true]);
   });
-  expect(resultOf(box, firstTurn('a'))).toEqual([1, true]);
-  expect(resultOf(box, firstTurn('b'))).toEqual([2, true]);
+
+  test('may keep something on the global object, for each run', () => {
+    const box = boxWith(
+      'exports.registry = () => { globalThis.registry ??= { n: 0 }; return { next: () => ++globalThis.registry.n }; };',
+      "return [require('registry').next(), require('registry').next()];",
+    );
+    expect(resultOf(box, firstTurn('a'))).toEqual([1, 2]);
+    expect(resultOf(box, firstTurn('b'))).toEqual([1, 2]);
+  });
+
+  test('may add to JavaScript itself, which then is there for all', () => {
+    const box = boxWith(
+      "exports.polyfill = () => { if (!Array.prototype.last) Object.defineProperty(Array.prototype, 'last', { value() { return this.at(-1); } }); return {}; };",
+      "require('polyfill'); return [1, 2].last();",
+    );
+    expect(resultOf(box, firstTurn('a'))).toBe(2);
+    expect(resultOf(box, firstTurn('b'))).toBe(2);
+  });
+});
+
+describe('what runs share of files without state', () => {
+  const boxOf = (top: string, names: string, body: string) =>
+    createSandbox({
+      workflows: [
+        {
+          workflowType: 'test',
+          filename: 'test/workflow.ts',
+          exportName: 'order',
+          stateless: true,
+          code: `"use strict"; const { workflow, z } = require('perdure'); ${top}; exports.order = workflow({ name: 'test', fn: async () => { ${body} } });
+            require('perdure/internal').share([${names}]);`,
+        },
+      ],
+      cacheSize: 10,
+      log: silentLog,
+    });
+
+  test.each([
+    [
+      'a class',
+      'class Counter { method() {} }',
+      'Counter',
+      '((c) => { c.n = (c.n ?? 0) + 1; return c.n; })(Counter)',
+    ],
+    [
+      'a prototype',
+      'class Counter { method() {} }',
+      'Counter',
+      '((c) => { c.method = 1; return 1; })(Counter["proto" + "type"])',
+    ],
+    ['a function', 'const f = () => {}', 'f', '((g) => { g.n = 1; return 1; })(f)'],
+    ['a list', 'const list = [1]', 'list', '((l) => l.push(1))(list)'],
+    ['a table', 'const table = { a: { b: 1 } }', 'table', '((t) => ++t.a.b)(table)'],
+    ['a schema', 'const S = z.object({ a: z.string() })', 'S', '((s) => { s.evil = 1; return 1; })(S)'],
+    [
+      'a method of a schema',
+      'const S = z.object({ a: z.string() })',
+      'S',
+      '((s) => { s.safeParse = 1; return s.safeParse; })(S)',
+    ],
+  ])('cannot be changed by another name: %s', (_, top, names, change) => {
+    const box = boxOf(top, names, `return ${change};`);
+    const results = ['a', 'b'].map((runId) => resultOf(box, firstTurn(runId)));
+    const isOwn = results.every((result) => result === 1);
+    const isRefused = results.every(
+      (result) => (result as { failure?: { type: string } }).failure?.type === 'TypeError',
+    );
+    expect(isOwn || isRefused).toBe(true);
+  });
+
+  test('works as ever', () => {
+    const box = boxOf(
+      'class Base { constructor() { this.handle = this.handle.bind(this); this.toString = () => "own"; } handle() { return this.n ?? 0; } } class Refused extends Error { constructor(m) { super(m); this.name = "Refused"; } } const S = z.object({ a: z.string().default("x"), get next() { return S.optional(); } }); const L = z.lazy(() => S)',
+      'Base, Refused, S, L',
+      'const b = new Base(); b.n = 2; class Sub extends Base { handle() { return super.handle() + 1; } } return [b.handle(), String(b), new Refused("m").name, S.parse({}), S.shape.a.parse("y"), L.parse({ next: {} }), S.extend({ b: z.number() }).parse({ b: 1 }), new Sub().handle(), z.toJSONSchema(S).type, S.keyof().options];',
+    );
+    const expected = [
+      2,
+      'own',
+      'Refused',
+      { a: 'x' },
+      'y',
+      { a: 'x', next: { a: 'x' } },
+      { a: 'x', b: 1 },
+      1,
+      'object',
+      ['a', 'next'],
+    ];
+    expect(resultOf(box, firstTurn('a'))).toEqual(expected);
+    expect(resultOf(box, firstTurn('b'))).toEqual(expected);
+  });
 });

@@ -2,17 +2,20 @@
  * Runs inside the sandbox's context: the entry of the bundle that holds the SDK, zod and the replay machinery.
  * `host.ts` evaluates it once per process and talks to what `start` gives.
  */
-import type { Failure } from '../../core/failure.js';
+
+import type { Failure } from '../../core/history/failure.js';
+import type { CallbackRef } from '../../core/run/callback.js';
 import type { TurnTask } from '../../core/task.js';
 import type { LogLevel } from '../../sdk/runtime.js';
-import type { LibraryBundle, WorkflowBundle } from '../bundle.js';
-import type { HostGlobals } from './borrowed.js';
+import type { LibraryBundle, WorkflowBundle } from '../loading/bundle.js';
 import { harden, installGlobals } from './environment.js';
-import { failureOf, type StackReader } from './failures.js';
-import { type Compile, LoadError, Modules } from './modules.js';
+import type { HostGlobals } from './realm/borrowed.js';
+import { type Compile, LoadError, Modules } from './realm/modules.js';
+import { type HostStorage, lazyScopes } from './realm/scopes.js';
+import { hardenZod, ZOD_OBJECTS } from './realm/zod.js';
 import { RejectionTracker } from './rejections.js';
-import { RunCache } from './run-cache.js';
-import { type HostStorage, lazyScopes } from './scopes.js';
+import { failureOf, type StackReader } from './run/failures.js';
+import { RunCache } from './run/run-cache.js';
 import { type ReplayedRun, type TurnAnswer, TurnRunner } from './turns.js';
 
 /** What the process around the context gives to it. */
@@ -25,7 +28,10 @@ export interface HostBridge {
   drain(): void;
   stacks: StackReader;
   scopes: HostStorage;
+  callbackUrl(callback: CallbackRef): string;
   log(level: LogLevel, fields: object, message: string): void;
+  /** A recorded turn has been replayed. */
+  replayed(): void;
 }
 
 export interface Inside {
@@ -45,7 +51,7 @@ export interface Inside {
 export function start(bridge: HostBridge): Inside {
   installGlobals(bridge.globals);
   const modules = new Modules(bridge.compile, bridge.library);
-  harden();
+  harden([...modules.shared, ...hardenZod()], ZOD_OBJECTS);
   for (const bundle of bridge.workflows) modules.add(bundle);
   const cache = new RunCache<ReplayedRun>(bridge.cacheSize);
   const rejections = new RejectionTracker();
@@ -55,7 +61,9 @@ export function start(bridge: HostBridge): Inside {
       bridge.drain();
     },
     endTurn: () => rejections.endTurn(),
+    callbackUrl: bridge.callbackUrl,
     log: bridge.log,
+    replayed: bridge.replayed,
     stacks: bridge.stacks,
     scopes: lazyScopes(bridge.scopes),
   };
@@ -77,7 +85,10 @@ export function start(bridge: HostBridge): Inside {
           ];
         }
       }),
-    isAt: (runId, eventId) => cache.peek(runId)?.reader.nextEventId === eventId,
+    isAt(runId, eventId) {
+      const cached = cache.peek(runId);
+      return cached?.reader.nextEventId === eventId && !cached.run.isTainted;
+    },
     forget: (runId) => cache.forget(runId),
     forgetAll: () => cache.forgetAll(),
     takeEvicted: () => cache.takeEvicted(),

@@ -5,7 +5,7 @@
  * are. So while a turn runs, V8's promise hooks say which promises settle and which have somebody who listens. At the
  * end of the turn, those without a listener get one from here: it hears of the rejection, if it was one.
  */
-import type { Pieces } from './run.js';
+import type { Pieces } from './run/run.js';
 
 const HANDLED = Symbol('handled');
 type Tracked = Promise<unknown> & { [HANDLED]?: boolean };

@@ -342,12 +342,17 @@ describe('HTTP from a workflow', () => {
 
   test('a webhook posts the id and waits for feedback', () => {
     const run = webhooks();
-    expect(run.start().turn()).toMatchObject([
-      {
-        stepName: 'sendPostRequest',
-        input: ['{"url":"http://localhost/a","payload":{"workflowId":"test-1","payload":1}}'],
+    const [post] = run.start().turn() as { stepName: string; input: string[] }[];
+    expect(post!.stepName).toBe('sendPostRequest');
+    expect(JSON.parse(post!.input[0]!)).toEqual({
+      url: 'http://localhost/a',
+      payload: {
+        workflowId: 'test-1',
+        payload: 1,
+        callbackId: expect.any(String),
+        callbackUrl: expect.stringMatching(/^https:\/\/outside\.test\/test-1\//),
       },
-    ]);
+    });
     expect(run.completeStep('1', {}).turn()).toEqual([]);
     expect(run.signal('resume', 'first').turn()).toMatchObject([
       { stepName: 'sendPostRequest', activityId: '2' },
@@ -362,5 +367,119 @@ describe('HTTP from a workflow', () => {
     expect(run.start().signal('resume', 'early').signal('resume', 'also early').turn()).toHaveLength(1);
     expect(run.completeStep('1').turn()).toMatchObject([{ stepName: 'sendPostRequest' }]);
     expect(run.completeStep('2').turn()).toEqual([{ kind: 'completeRun', result: '["early","also early"]' }]);
+  });
+});
+
+describe('what is left behind by a run that ends', () => {
+  test('asks for nothing any more', () => {
+    const run = new ScriptedRun(({ workflow, sleep }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const behind = async () => {
+            for (let i = 0; i < 20; i++) await null;
+            await Promise.all([step('late')(), sleep(1000)]);
+          };
+          void behind();
+          return 'done';
+        },
+      }),
+    );
+    expect(run.start().turn()).toEqual([{ kind: 'completeRun', result: '"done"' }]);
+  });
+});
+
+describe('the error of a step that fails its run', () => {
+  test.each(['Error', 'TypeError', 'CardDeclined'])('keeps the name %s, with the step', (type) => {
+    const run = new ScriptedRun(({ workflow }, step) =>
+      workflow({ name: 'test', fn: async () => await step('charge')() }),
+    );
+    run.start().turn();
+    expect(run.failStep('1', { type, message: 'no' }).turn()).toMatchObject([
+      { kind: 'failRun', failure: { kind: 'step', type, message: 'no', activityType: 'test#charge' } },
+    ]);
+  });
+});
+
+describe('a step with other options for one call', () => {
+  test('has them over its own, those over the workflow, and the next call has its own again', () => {
+    const run = new ScriptedRun(({ workflow }, step) => {
+      const charge = step('charge', {
+        heartbeatTimeout: '7s',
+        startToCloseTimeout: '1m',
+        retry: { maximumAttempts: 5, initialInterval: '2s' },
+      });
+      return workflow({
+        name: 'test',
+        options: { stepOptions: { scheduleToCloseTimeout: '1h', retry: { backoffCoefficient: 3 } } },
+        fn: async () => {
+          const patient = charge.with({ startToCloseTimeout: '5m', retry: { maximumAttempts: 9 } });
+          await Promise.all([patient(), patient.with({ retry: { maximumAttempts: 1 } })(), charge()]);
+        },
+      });
+    });
+    const common = { scheduleToCloseTimeoutMs: 3_600_000, heartbeatTimeoutMs: 7_000 };
+    const retry = { initialIntervalMs: 2_000, backoffCoefficient: 3 };
+    expect(run.start().turn()).toMatchObject([
+      {
+        stepName: 'charge',
+        settings: { ...common, startToCloseTimeoutMs: 300_000, retry: { ...retry, maximumAttempts: 9 } },
+      },
+      { settings: { ...common, startToCloseTimeoutMs: 300_000, retry: { ...retry, maximumAttempts: 1 } } },
+      { settings: { ...common, startToCloseTimeoutMs: 60_000, retry: { ...retry, maximumAttempts: 5 } } },
+    ]);
+  });
+
+  test('takes no option that it does not know', () => {
+    const run = new ScriptedRun(({ workflow }, step) =>
+      workflow({ name: 'test', fn: async () => await step('a').with({ heartbeat: '1s' } as never)() }),
+    );
+    expect(run.start().turn()).toMatchObject([
+      {
+        kind: 'failRun',
+        failure: { message: expect.stringContaining('step "a" has no option "heartbeat"') },
+      },
+    ]);
+  });
+});
+
+describe('calls with options that nobody knows', () => {
+  test.each([
+    [
+      'sendHttpRequest({ url: "http://x", responseOptions: { includeBody: false } })',
+      'responseOptions of sendHttpRequest() has no option "includeBody": did you mean "body"?',
+    ],
+    [
+      'sendHttpRequest({ url: "http://x", header: {} })',
+      'sendHttpRequest() has no option "header": did you mean "headers"?',
+    ],
+    ['sendHttpRequest("http://x")', 'sendHttpRequest() must be an object with url, '],
+    ['executeInParallel({ job: [] })', 'executeInParallel() has no option "job": did you mean "jobs"?'],
+    [
+      'child({}, { workflowID: "x" })',
+      'the call of workflow "child" has no option "workflowID": did you mean "workflowId"?',
+    ],
+    [
+      'new CancellationScope({ timeOut: 1 })',
+      'new CancellationScope() has no option "timeOut": did you mean "timeout"?',
+    ],
+    [
+      'setHandler(defineSignal("s"), () => {}, { validate: () => {} })',
+      'setHandler() of signal "s" has no option "validate"',
+    ],
+  ])('%s', (call, message) => {
+    const run = new ScriptedRun({
+      workflowType: 'test',
+      filename: 'test/workflow.ts',
+      exportName: 'default',
+      stateless: false,
+      code: `"use strict";
+const { workflow, sendHttpRequest, executeInParallel, CancellationScope, setHandler, defineSignal } = require('perdure');
+const child = workflow({ name: 'child', fn: async () => {} });
+exports.default = workflow({ name: 'test', fn: async () => { await ${call}; } });`,
+    });
+    expect(run.start().turn()).toMatchObject([
+      { kind: 'failRun', failure: { type: 'DefinitionError', message: expect.stringContaining(message) } },
+    ]);
   });
 });

@@ -2,19 +2,20 @@
  * Runs turn tasks: replays what is recorded, runs what is new, answers queries, and keeps runs for the next task.
  *
  * A cached run goes on with the events that it has not had yet; any other is built up from event 1. Both ways lead
- * through the same code, so the same commands come out.
+ * through the same code, so the same commands come out. A run that a query or a refused update may have changed is built
+ * up anew for its next turn.
  */
-import type { Command } from '../../core/command.js';
-import type { HistoryEvent } from '../../core/event.js';
+import type { Command } from '../../core/history/command.js';
+import type { HistoryEvent } from '../../core/history/event.js';
 import type { FromWorker, QueryAnswer, QueryRequest, TurnTask } from '../../core/task.js';
 import { setRuntime } from '../../sdk/runtime.js';
-import { failureOf } from './failures.js';
-import type { Update } from './handlers.js';
-import { AbandonedTurnError, HistoryReader, type RecordedTurn } from './history.js';
-import { matchCommands, NonDeterminismError } from './match.js';
-import type { Modules } from './modules.js';
-import { type Pieces, Run, type RunHost } from './run.js';
-import type { RunCache } from './run-cache.js';
+import type { Modules } from './realm/modules.js';
+import { failureOf } from './run/failures.js';
+import type { Update } from './run/handlers.js';
+import { AbandonedTurnError, HistoryReader, type RecordedTurn } from './run/history.js';
+import { matchCommands, NonDeterminismError } from './run/match.js';
+import { type Pieces, Run, type RunHost } from './run/run.js';
+import type { RunCache } from './run/run-cache.js';
 
 export type TurnAnswer = Extract<FromWorker, { kind: 'turnCompleted' | 'turnMissed' | 'turnFailed' }>;
 
@@ -22,13 +23,13 @@ export type TurnAnswer = Extract<FromWorker, { kind: 'turnCompleted' | 'turnMiss
 export class ReplayedRun {
   readonly run: Run;
   readonly reader = new HistoryReader();
-  readonly #drain: () => void;
+  readonly #host: Pick<TurnHost, 'drain' | 'replayed'>;
   /** Of the turn that ran last, until its record has come. */
   #unrecorded: Command[] = [];
 
-  constructor(run: Run, drain: () => void) {
+  constructor(run: Run, host: Pick<TurnHost, 'drain' | 'replayed'>) {
     this.run = run;
-    this.#drain = drain;
+    this.#host = host;
   }
 
   /** Brings the run up to the end of `events`. @throws NonDeterminismError, AbandonedTurnError */
@@ -37,6 +38,7 @@ export class ReplayedRun {
       const commands = turn.executed ? this.#unrecorded : this.#whole(this.run.activate(asInput(turn)));
       matchCommands(commands, turn.commandEvents, this.run);
       this.#unrecorded = [];
+      this.#host.replayed();
     }
   }
 
@@ -67,7 +69,7 @@ export class ReplayedRun {
     for (;;) {
       const piece = pieces.next();
       if (piece.done) return piece.value;
-      this.#drain();
+      this.#host.drain();
     }
   }
 }
@@ -100,6 +102,8 @@ function asInput(turn: RecordedTurn) {
 export interface TurnHost extends RunHost {
   /** Runs everything that is ready to run: all promise jobs, until none is left. */
   drain(): void;
+  /** A recorded turn has been replayed: however long the whole takes, it gets on. */
+  replayed(): void;
 }
 
 export class TurnRunner {
@@ -143,7 +147,12 @@ export class TurnRunner {
   #runOf(task: TurnTask): ReplayedRun | undefined {
     const cached = this.#cache.take(task.runId);
     const first = task.events[0]?.id ?? task.historyLength + 1;
-    if (first !== 1) return cached?.reader.nextEventId === first ? cached : undefined;
+    if (first !== 1) {
+      const isAt = cached?.reader.nextEventId === first;
+      // What queries may have changed can answer more of them, but no turn is built upon it.
+      const isFit = !cached?.run.isTainted || (task.readOnly && task.events.length === 0);
+      return isAt && isFit ? cached : undefined;
+    }
     const { workflowId, runId, workflowType, catalog } = task;
     if (!this.#modules.has(workflowType)) {
       throw new Error(
@@ -152,6 +161,6 @@ export class TurnRunner {
     }
     const load = () => this.#modules.definition(workflowType);
     const run = new Run({ workflowId, runId, workflowType, catalog }, load, this.#host);
-    return new ReplayedRun(run, this.#host.drain);
+    return new ReplayedRun(run, this.#host);
   }
 }

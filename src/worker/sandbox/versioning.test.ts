@@ -50,6 +50,31 @@ describe('patched', () => {
     expect(run.fireTimer('1').turn()).toMatchObject([{ kind: 'scheduleStep', stepName: 'newLast' }]);
   });
 
+  test('is asked for by itself: one that the history has does not make others taken', () => {
+    const one: Source = ({ workflow, sleep, patched }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          if (patched('one')) await step('first')();
+          await sleep(1000);
+        },
+      });
+    const both: Source = ({ workflow, sleep, patched }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          if (patched('one')) await step('first')();
+          if (patched('two')) await step('second')();
+          await sleep(1000);
+        },
+      });
+    const run = new ScriptedRun(one);
+    run.start().turn();
+    run.completeStep('1').turn();
+    run.deploy(both);
+    expect(run.fireTimer('1').turn()).toEqual([{ kind: 'completeRun' }]);
+  });
+
   test('takes the old path where the history was made without it', () => {
     const run = new ScriptedRun(before);
     run.start().turn();
@@ -101,24 +126,29 @@ describe('patched', () => {
 });
 
 describe('code that does not fit its history', () => {
-  test.each<[string, Source, Source, string]>([
+  const expected = 'ACTIVITY_TASK_SCHEDULED of step "old" (number 1)';
+
+  test.each<[string, Source, Source, string, object]>([
     [
       'another step',
       before,
       after,
       'event 5 of the history is ACTIVITY_TASK_SCHEDULED of step "old" (number 1), but the code now asks for: step "new" (number 1)',
+      { expected, got: 'step "new" (number 1)' },
     ],
     [
       'another kind of thing',
       before,
       ({ workflow, sleep }) => workflow({ name: 'test', fn: () => sleep(5) }),
       'event 5 of the history is ACTIVITY_TASK_SCHEDULED of step "old" (number 1), but the code now asks for: timer number 1 of 5 ms',
+      { expected, got: 'timer number 1 of 5 ms' },
     ],
     [
       'less',
       before,
       ({ workflow, condition }) => workflow({ name: 'test', fn: () => condition(() => false) }),
       'event 5 of the history is ACTIVITY_TASK_SCHEDULED of step "old" (number 1), but the code now asks for nothing more in this turn',
+      { expected },
     ],
     [
       'more',
@@ -126,14 +156,16 @@ describe('code that does not fit its history', () => {
       ({ workflow, sleep }, step) =>
         workflow({ name: 'test', fn: () => Promise.all([step('old')(), sleep(7)]) }),
       'the history ends this turn after event 5, but the code now also asks for: timer number 1 of 7 ms',
+      { got: 'timer number 1 of 7 ms' },
     ],
     [
       'an end',
       before,
       ({ workflow }) => workflow({ name: 'test', fn: async () => 1 }),
       'event 5 of the history is ACTIVITY_TASK_SCHEDULED of step "old" (number 1), but the code now asks for: the completion of the run',
+      { expected, got: 'the completion of the run' },
     ],
-  ])('%s: the run is held back with what differs', (_, first, then, message) => {
+  ])('%s: the run is held back with what differs', (_, first, then, message, difference) => {
     const run = new ScriptedRun(first);
     run.start().turn();
     run.deploy(then);
@@ -142,7 +174,12 @@ describe('code that does not fit its history', () => {
       turnId: expect.any(Number),
       runId: expect.any(String),
       cause: 'NON_DETERMINISTIC_ERROR',
-      failure: { kind: 'application', type: 'NonDeterminismError', message },
+      failure: {
+        kind: 'application',
+        type: 'NonDeterminismError',
+        message,
+        properties: { eventId: 5, ...difference },
+      },
     });
   });
 

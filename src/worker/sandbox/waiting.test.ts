@@ -141,6 +141,29 @@ describe('condition', () => {
     expect(run.start().turn()).toEqual([{ kind: 'completeRun', result: '[false,null]' }]);
   });
 
+  test('those that hold at once go on in the order in which they were asked', () => {
+    const run = new ScriptedRun(({ workflow, condition, defineSignal, setHandler }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let isOpen = false;
+          const order: number[] = [];
+          setHandler(defineSignal('open'), () => {
+            isOpen = true;
+          });
+          const wait = async (number: number) => {
+            await condition(() => isOpen);
+            order.push(number);
+          };
+          await Promise.all([wait(1), wait(2), wait(3)]);
+          return order;
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.signal('open').turn()).toEqual([{ kind: 'completeRun', result: '[1,2,3]' }]);
+  });
+
   test('one that becomes true by another is noticed in the same turn', () => {
     const run = new ScriptedRun(({ workflow, condition, defineSignal, setHandler }) =>
       workflow({

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { isWholeMs, toMs } from './duration.js';
+
+it.each([
+  [0, 0],
+  [1, 1],
+  [0.1, 1],
+  [1.5, 2],
+  ['1.5 ms', 2],
+  ['0.0001s', 1],
+  ['1.0001s', 1_001],
+  ['2 minutes', 120_000],
+])('%s is rounded up to whole milliseconds, so that nothing ends early', (duration, ms) => {
+  expect(toMs(duration)).toBe(ms);
+  expect(isWholeMs(toMs(duration))).toBe(true);
+});
+
+it.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])(
+  '%s is no instant to count from',
+  (value) => {
+    expect(isWholeMs(value)).toBe(false);
+  },
+);

@@ -1,0 +1,149 @@
+/** Queries and updates: callers that wait for an answer which only a worker can give. */
+import { PerdureError } from '../../core/errors.js';
+import type { TraceContext } from '../../core/trace-context.js';
+import type { Payload } from '../../core/values/json.js';
+import type { Queries } from '../delivery/queries.js';
+import type { Kernel } from '../kernel.js';
+import type { Lifecycle } from '../life/lifecycle.js';
+import type { ActiveRun, AdmittedUpdate, UpdateOutcome, WaitingQuery } from '../store/active-run.js';
+
+export class Messages {
+  #lastQueryId = 0;
+  #isStopped = false;
+  readonly #giveUps = new Set<() => void>();
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly lifecycle: Lifecycle,
+    private readonly queries: Queries,
+  ) {}
+
+  query(
+    run: ActiveRun,
+    name: string,
+    input: Payload[],
+    withinMs = this.kernel.limits.messageTimeoutMs,
+  ): Promise<Payload | undefined> {
+    const { workflowId, runId } = run.state;
+    return new Promise((resolve, reject) => {
+      const queryId = ++this.#lastQueryId;
+      const query: WaitingQuery = {
+        queryId,
+        name,
+        input,
+        resolve: (answer) => {
+          done();
+          switch (answer.kind) {
+            case 'answered':
+              resolve(answer.result);
+              return;
+            case 'failed':
+              reject(new PerdureError('QueryFailedError', answer.failure.message, { workflowId, runId }));
+              return;
+            case 'noHandler':
+              reject(
+                new PerdureError(
+                  'HandlerNotFoundError',
+                  `no handler for query "${name}"; there ${answer.known.length === 0 ? 'are none' : `is ${answer.known.join(', ')}`}`,
+                  { workflowId, runId },
+                ),
+              );
+          }
+        },
+        refuse: (error) => {
+          done();
+          reject(new PerdureError(error.name, error.message, { workflowId, runId }));
+        },
+      };
+      const done = this.#giveUpLater(run, { withinMs, waitsForResume: false }, (error) => {
+        query.isGivenUp = true;
+        run.queries = run.queries.filter((each) => each !== query);
+        reject(error);
+      });
+      this.queries.ask(run, query);
+    });
+  }
+
+  update(
+    run: ActiveRun,
+    name: string,
+    input: Payload[],
+    traceContext?: TraceContext,
+  ): Promise<Payload | undefined> {
+    const { limits } = this.kernel;
+    const { workflowId, runId, updateCount } = run.state;
+    if (run.heldBack) {
+      const message = `the run is held back and takes no updates: ${run.heldBack.reason}`;
+      throw new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 10 });
+    }
+    const waiting = run.admitted.length + (run.turn?.updates.length ?? 0);
+    const inFlight = waiting + run.state.openUpdates.size;
+    if (inFlight >= limits.updatesInFlightPerRun || updateCount + waiting >= limits.updatesPerRun) {
+      throw new PerdureError(
+        'TooManyRequestsError',
+        `the run has ${inFlight} updates under way and has taken ${updateCount}; the limits are ${limits.updatesInFlightPerRun} and ${limits.updatesPerRun}`,
+        { workflowId, runId, retryAfterSeconds: 1 },
+      );
+    }
+    return new Promise((resolve, reject) => {
+      const update: AdmittedUpdate = {
+        request: { updateId: this.kernel.ids.newUpdateId(), name, input },
+        waitsIn: run,
+        resolve: (outcome: UpdateOutcome) => {
+          done();
+          switch (outcome.kind) {
+            case 'completed':
+              resolve(outcome.result);
+              return;
+            case 'failed':
+              reject(new PerdureError('UpdateFailedError', outcome.failure.message, { workflowId, runId }));
+              return;
+            case 'refused':
+              reject(outcome.error);
+          }
+        },
+      };
+      const withinMs = limits.messageTimeoutMs;
+      const done = this.#giveUpLater(run, { withinMs, waitsForResume: true }, (error) => {
+        // One that a worker has is answered by it, or told so when it comes back; one that was accepted when it is done.
+        update.overdue = error;
+        const { waitsIn } = update;
+        if (waitsIn) waitsIn.admitted = waitsIn.admitted.filter((each) => each !== update);
+        if (waitsIn || this.#isStopped) reject(error);
+      });
+      if (traceContext) update.request.traceContext = traceContext;
+      run.admitted.push(update);
+      this.lifecycle.goOn(run);
+    });
+  }
+
+  /** Every caller who still waits is told that the server stops. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const giveUp of [...this.#giveUps]) giveUp();
+  }
+
+  #giveUpLater(
+    run: ActiveRun,
+    { withinMs, waitsForResume }: { withinMs: number; waitsForResume: boolean },
+    giveUp: (error: PerdureError) => void,
+  ): () => void {
+    const { workflowId, runId, started } = run.state;
+    const end = () => {
+      const message = this.#isStopped
+        ? 'the server is shutting down'
+        : waitsForResume && run.isPaused
+          ? `the run is paused (${run.state.paused?.reason}) and takes updates once it is resumed`
+          : `no worker of catalog "${started.catalog}" has answered within ${withinMs} ms`;
+      giveUp(
+        new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 1 }),
+      );
+    };
+    const timer = this.kernel.scheduler.after(withinMs, end);
+    this.#giveUps.add(end);
+    return () => {
+      timer.cancel();
+      this.#giveUps.delete(end);
+    };
+  }
+}

@@ -1,0 +1,356 @@
+/** Reset, with what happens around it scripted: turns under way, children, runs that went on. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Command } from '../../core/history/command.js';
+import type { HistoryEvent } from '../../core/history/event.js';
+import type { RunRef } from '../../engine.js';
+import type { EmbeddedEngine } from '../index.js';
+import {
+  CATALOG,
+  complete,
+  Folder,
+  HandClock,
+  ScriptedWorker,
+  step,
+  timer,
+  workflow,
+} from '../scripted-worker.fixture.js';
+
+let folder: Folder;
+let clock: HandClock;
+let engine: EmbeddedEngine;
+let worker: ScriptedWorker;
+beforeEach(() => {
+  folder = new Folder();
+  clock = new HandClock();
+  engine = folder.open({ clock });
+  worker = new ScriptedWorker(engine, {
+    workflows: [workflow('flow'), workflow('child'), workflow('hasty', { executionTimeoutMs: 10_000 })],
+  });
+});
+afterEach(() => folder.remove());
+
+const start = (workflowId: string, workflowType = 'flow'): Promise<RunRef> =>
+  engine.start({ workflowType, catalog: CATALOG, input: ['1'], workflowId });
+
+const eventsOf = async (run: RunRef): Promise<HistoryEvent[]> =>
+  (await engine.history(run, { afterEventId: 0, limit: 1_000 })).events;
+
+const typesOf = async (run: RunRef): Promise<string[]> => (await eventsOf(run)).map(({ type }) => type);
+
+const child = (childSeq: number, workflowId: string, parentClosePolicy = 'REQUEST_CANCEL'): Command =>
+  ({
+    kind: 'startChild',
+    childSeq: String(childSeq),
+    workflowId,
+    workflowType: 'child',
+    input: [],
+    parentClosePolicy,
+  }) as Command;
+
+/** The next turn of that run; turns of others before it are answered with nothing. */
+async function turnOf(run: RunRef, ...commands: Command[]) {
+  for (;;) {
+    const task = await worker.next('turn');
+    worker.completeTurn(task, task.runId === run.runId ? commands : []);
+    if (task.runId === run.runId) return task;
+  }
+}
+
+/** The latest run of the id once it is on disk, and once it is another one than `before`. */
+async function latestRun(workflowId: string, before?: RunRef): Promise<RunRef> {
+  for (let looks = 0; looks < 1_000; looks++) {
+    const found = await engine.describe({ workflowId }).catch(() => undefined);
+    if (found && found.runId !== before?.runId) return { workflowId, runId: found.runId };
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`no run of ${workflowId} has come`);
+}
+
+describe('a reset to a step that no turn has seen', () => {
+  it('works when its completion came while only an update had the run at work', async () => {
+    const run = await start('a');
+    await worker.turn(step(1));
+    const task = await worker.next('step');
+    const update = engine.update(run, 'change', []).catch((error: Error) => error.name);
+    await worker.next('turn');
+    worker.completeStep(task, '"paid"');
+    await engine.terminate(run, 'enough');
+    expect(await update).toBe('WorkflowAlreadyClosedError');
+    expect((await typesOf(run)).slice(-3)).toEqual([
+      'ACTIVITY_TASK_STARTED',
+      'ACTIVITY_TASK_COMPLETED',
+      'WORKFLOW_EXECUTION_TERMINATED',
+    ]);
+
+    const next = await engine.reset(run, { stepName: 'work' });
+    const turn = await turnOf(next, complete());
+    expect(turn.events.map(({ type }) => type).slice(-6)).toEqual([
+      'ACTIVITY_TASK_STARTED',
+      'ACTIVITY_TASK_COMPLETED',
+      'WORKFLOW_TASK_SCHEDULED',
+      'WORKFLOW_TASK_STARTED',
+      'WORKFLOW_TASK_FAILED',
+      'WORKFLOW_TASK_SCHEDULED',
+    ]);
+    expect((await engine.outcome(next, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
+  it('leaves the open run alone when it is refused', async () => {
+    const first = await start('a');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await worker.turn({ kind: 'continueAsNew', workflowType: 'flow', input: [] });
+    const open = await latestRun('a', first);
+    await expect(engine.reset(first, { stepName: 'unknown' })).rejects.toThrow('is not in the history');
+    // What was decided before it was refused would be on disk by now.
+    await engine.recordTrace(open, {});
+    expect((await engine.describe(open)).status).toBe('running');
+    await turnOf(open, complete());
+    expect((await engine.outcome(open, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+});
+
+describe('a reset run and its children', () => {
+  it('gets the outcome of a child that closed after the point', async () => {
+    const run = await start('a');
+    await worker.turn(child(1, 'a-child'), step(1));
+    const childRef = await latestRun('a-child');
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run);
+    await engine.signal(childRef, 'end', []);
+    await turnOf(childRef, complete('"from the child"'));
+    await turnOf(run, complete());
+
+    const next = await engine.reset(run, { stepName: 'work' });
+    const turn = await turnOf(next);
+    const outcomes = turn.events.filter(({ type }) => type === 'CHILD_WORKFLOW_EXECUTION_COMPLETED');
+    expect(outcomes.map(({ attributes }) => attributes)).toMatchObject([{ result: '"from the child"' }]);
+    expect(await projectedChildren(next)).toBe(0);
+  });
+
+  it('gets the outcome that the old run has recorded of a child which is gone by now', async () => {
+    await engine.close();
+    engine = folder.open({ clock, limits: { retentionMs: 50 } });
+    worker = new ScriptedWorker(engine, { workflows: [workflow('flow'), workflow('child')] });
+    const run = await start('a');
+    await worker.turn(child(1, 'a-child'), step(1));
+    const childRef = await latestRun('a-child');
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run);
+    await engine.signal(childRef, 'end', []);
+    await turnOf(childRef, complete('"from the child"'));
+    await turnOf(run, timer(1, 3_600_000));
+    clock.pass(1_000);
+    await vi.waitFor(
+      () => expect(engine.describe(childRef)).rejects.toMatchObject({ name: 'WorkflowNotFoundError' }),
+      10_000,
+    );
+    const next = await engine.reset(run, { stepName: 'work' });
+    const turn = await turnOf(next);
+    const outcomes = turn.events.filter(({ type }) => type.startsWith('CHILD_WORKFLOW_EXECUTION_'));
+    expect(outcomes.map(({ type }) => type)).toEqual([
+      'CHILD_WORKFLOW_EXECUTION_STARTED',
+      'CHILD_WORKFLOW_EXECUTION_COMPLETED',
+    ]);
+  });
+
+  it('gets the outcome of a child of which the old run has not heard, having closed first', async () => {
+    const run = await start('a');
+    await worker.turn(child(1, 'a-child', 'ABANDON'), step(1));
+    const childRef = await latestRun('a-child');
+    await turnOf(run);
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run, complete());
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('completed');
+    await engine.signal(childRef, 'end', []);
+    await turnOf(childRef, complete('"late"'));
+
+    const next = await engine.reset(run, { stepName: 'work' });
+    const turn = await turnOf(next);
+    const outcomes = turn.events.filter(({ type }) => type === 'CHILD_WORKFLOW_EXECUTION_COMPLETED');
+    expect(outcomes.map(({ attributes }) => attributes)).toMatchObject([{ result: '"late"' }]);
+  });
+
+  it('ends the children of the part that is cut off, and may start them again under their ids', async () => {
+    const run = await start('a');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run, child(1, 'fixed'), child(2, 'free', 'ABANDON'));
+    const cut = await latestRun('fixed');
+
+    const next = await engine.reset(run, { stepName: 'work' });
+    expect((await engine.describe(cut)).status).toBe('terminated');
+    expect((await engine.describe({ workflowId: 'free' })).status).toBe('running');
+    await turnOf(next, child(1, 'fixed'));
+    const again = await latestRun('fixed', cut);
+    expect((await typesOf(next)).slice(-3)).toEqual([
+      'START_CHILD_WORKFLOW_EXECUTION_INITIATED',
+      'CHILD_WORKFLOW_EXECUTION_STARTED',
+      'WORKFLOW_TASK_SCHEDULED',
+    ]);
+    // Once: it is an ordinary child now.
+    await turnOf(next, { kind: 'cancelExternal', cancelSeq: '1', workflowId: 'fixed', childSeq: '1' });
+    await turnOf(again, { kind: 'cancelRun' });
+    await turnOf(next, child(3, 'fixed'));
+    const refused = await turnOf(next);
+    expect(refused.events.map(({ type }) => type)).toContain('START_CHILD_WORKFLOW_EXECUTION_FAILED');
+  });
+
+  it('may start them again also when the run of the first reset was reset before it did', async () => {
+    const run = await start('a');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run, step(2));
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run, child(1, 'fixed'));
+    const cut = await latestRun('fixed');
+
+    const second = await engine.reset(run, { stepName: 'work', occurrence: 2 });
+    const third = await engine.reset(second, { stepName: 'work', occurrence: 1 });
+    await turnOf(third, child(1, 'fixed'));
+    await latestRun('fixed', cut);
+    expect(await typesOf(third)).not.toContain('START_CHILD_WORKFLOW_EXECUTION_FAILED');
+  });
+
+  it('keeps a child that was started before the point, which tells the new run of its end', async () => {
+    const run = await start('a');
+    await worker.turn(child(1, 'kept'), step(1));
+    const kept = await latestRun('kept');
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run, timer(1, 60_000));
+    const next = await engine.reset(run, { stepName: 'work' });
+    await turnOf(next);
+    expect((await engine.describe(kept)).status).toBe('running');
+    await engine.signal(kept, 'end', []);
+    await turnOf(kept, complete());
+    const turn = await turnOf(next, complete());
+    expect(turn.events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_COMPLETED');
+  });
+});
+
+describe('a reset run', () => {
+  it('has the history up to the turn that saw the completion, and goes on from there', async () => {
+    const run = await start('a');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'), '"paid"');
+    await turnOf(run, timer(1, 60_000), step(2, 'later'));
+    const next = await engine.reset(run, { stepName: 'work' });
+    const turn = await turnOf(next, complete());
+    expect(turn.events.map(({ type }) => type)).toEqual([
+      'WORKFLOW_EXECUTION_STARTED',
+      'WORKFLOW_TASK_SCHEDULED',
+      'WORKFLOW_TASK_STARTED',
+      'WORKFLOW_TASK_COMPLETED',
+      'ACTIVITY_TASK_SCHEDULED',
+      'ACTIVITY_TASK_STARTED',
+      'ACTIVITY_TASK_COMPLETED',
+      'WORKFLOW_TASK_SCHEDULED',
+      'WORKFLOW_TASK_STARTED',
+      'WORKFLOW_TASK_FAILED',
+      'WORKFLOW_TASK_SCHEDULED',
+    ]);
+    expect((await engine.outcome(next, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
+  it('has its whole execution timeout again', async () => {
+    const run = await start('a', 'hasty');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run, timer(1, 3_600_000));
+    clock.ms += 20_000;
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('timed_out');
+    const next = await engine.reset(run, { stepName: 'work' });
+    // Another one's timer tells that the engine has looked at what is due.
+    await start('b');
+    const other = await latestRun('b');
+    await turnOf(other, timer(1, 9_000));
+    clock.pass(9_000);
+    const fired = await turnOf(other);
+    expect(fired.events.map(({ type }) => type)).toContain('TIMER_FIRED');
+    await engine.signal(next, 'end', []);
+    await turnOf(next, complete());
+    expect((await engine.outcome(next, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
+  it('gets the signals that the runs after it had, when the chain went on', async () => {
+    const run = await start('a');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await worker.turn({ kind: 'continueAsNew', workflowType: 'flow', input: [] });
+    const second = await latestRun('a', run);
+    await worker.next('turn');
+    await engine.signal(second, 'later', ['"S"']);
+    const next = await engine.reset(run, { stepName: 'work' });
+    const turn = await turnOf(next, complete());
+    const signals = turn.events.filter(({ type }) => type === 'WORKFLOW_EXECUTION_SIGNALED');
+    expect(signals.map(({ attributes }) => attributes)).toMatchObject([{ signalName: 'later' }]);
+  });
+});
+
+async function projectedChildren(run: RunRef): Promise<number> {
+  let open = 0;
+  for (const { type } of await eventsOf(run)) {
+    if (type === 'START_CHILD_WORKFLOW_EXECUTION_INITIATED') open++;
+    if (/^CHILD_WORKFLOW_EXECUTION_(?!STARTED)/.test(type)) open--;
+  }
+  return open;
+}
+
+describe('a reset to the start', () => {
+  const toStart = { toStart: true } as const;
+
+  it('has nothing of what the code did, and is told again what came', async () => {
+    const run = await engine.start({ workflowType: 'flow', catalog: CATALOG, input: ['7'], workflowId: 'a' });
+    await worker.turn(step(1));
+    await engine.signal(run, 'told', ['1']);
+    const task = await worker.next('step');
+    // It sees the signal; its answer belongs to nothing any more.
+    await worker.next('turn');
+    const made = await engine.reset(run, { ...toStart, reason: 'why' });
+    const { events } = await engine.history(made, { afterEventId: 0, limit: 100 });
+    expect(events.map(({ type }) => type)).toEqual([
+      'WORKFLOW_EXECUTION_STARTED',
+      'WORKFLOW_TASK_SCHEDULED',
+      'WORKFLOW_TASK_STARTED',
+      'WORKFLOW_TASK_FAILED',
+      'WORKFLOW_EXECUTION_SIGNALED',
+      'WORKFLOW_TASK_SCHEDULED',
+    ]);
+    expect(await engine.describe(made)).toMatchObject({ input: '7', firstRunId: run.runId });
+    expect(await engine.outcome(run)).toMatchObject({
+      status: 'terminated',
+      failure: { message: 'reset to the start: why' },
+    });
+    // The attempt of the old run is told to end, and what it says changes nothing.
+    expect(await worker.next('stopStep')).toMatchObject({ runId: run.runId, reason: 'runClosed' });
+    worker.completeStep(task);
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'), '"again"');
+    await worker.turn(complete());
+    expect(await engine.outcome({ workflowId: 'a' }, { waitMs: 5_000 })).toMatchObject({
+      runId: made.runId,
+      status: 'completed',
+      input: '7',
+    });
+  });
+
+  it.each(['open', 'closed'])('is made of a run that is %s and never had a turn', async (state) => {
+    worker.lose();
+    const run = await engine.start({ workflowType: 'flow', catalog: CATALOG, input: ['7'], workflowId: 'a' });
+    if (state === 'closed') await engine.terminate(run, 'enough');
+    const made = await engine.reset(run, toStart);
+    expect((await new ScriptedWorker(engine).turn(complete())).runId).toBe(made.runId);
+    expect(await engine.outcome(made, { waitMs: 5_000 })).toMatchObject({ status: 'completed', input: '7' });
+  });
+
+  it('is made of the run that continued as new, with its own input', async () => {
+    const run = await engine.start({ workflowType: 'flow', catalog: CATALOG, input: ['1'], workflowId: 'a' });
+    await worker.turn({ kind: 'continueAsNew', workflowType: 'flow', input: ['2'] });
+    await worker.turn(complete());
+    await engine.outcome({ workflowId: 'a' }, { waitMs: 5_000 });
+    expect(await engine.describe(await engine.reset({ workflowId: 'a' }, toStart))).toMatchObject({
+      input: '2',
+    });
+    expect(await engine.describe(await engine.reset(run, toStart))).toMatchObject({ input: '1' });
+  });
+});

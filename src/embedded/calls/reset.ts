@@ -1,0 +1,208 @@
+/**
+ * Reset: a new run that has the history up to the completion of a step, or to its start, and goes on from there.
+ *
+ * 1. The old history is only read. The new run has the events before the turn that saw that, then a
+ *    failed turn that marks the reset (from there on random values differ), then what came later and was not the code's
+ *    own doing: the outcomes of children that it waits for, and signals. It is not paused, whatever the old one was:
+ *    whoever resets a run wants it to go on.
+ * 2. Whether it can be done is known before anything changes.
+ * 3. Children that were asked for in the part that is not kept end with it, unless they are detached: the new run will
+ *    ask for them again, under the same ids where the code gives them.
+ */
+
+import { faultPoint } from '../../core/fault-point.js';
+import type { HistoryEvent, NewEvent } from '../../core/history/event.js';
+import { isPauseSignal, RESUME_SIGNAL } from '../../core/run/pause.js';
+import { resetReason } from '../../core/run/run.js';
+import type { ResetPoint, RunRef, RunSelector } from '../../engine.js';
+import type { StepQueue } from '../delivery/step-queue.js';
+import type { Kernel } from '../kernel.js';
+import type { Lifecycle } from '../life/lifecycle.js';
+import type { Relations } from '../life/relations.js';
+import { childrenAskedFor, keptEvents } from '../state/reset-point.js';
+import { applyEvent, initialState, type PendingChild } from '../state/run-state.js';
+import { ActiveRun } from '../store/active-run.js';
+import { successorOf } from './outcome.js';
+
+export class Reset {
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly lifecycle: Lifecycle,
+    private readonly relations: Relations,
+    private readonly stepQueue: StepQueue,
+  ) {}
+
+  /** All that was decided before is on disk. @throws WorkflowNotFoundError, StepNotFoundError, StepNotCompletedError */
+  reset(selector: RunSelector, point: ResetPoint): RunRef {
+    const { clock, commit, runs, tables } = this.kernel;
+    const base = runs.selectRow(selector);
+    const { workflow_id: workflowId } = base;
+    const history = tables.history.read(base.key, 0);
+    const kept = keptEvents(history, point, selector);
+    const runId = this.kernel.ids.newRunId(clock.now());
+    const state = initialState(runId, kept[0]!);
+    for (const event of kept.slice(1)) applyEvent(state, event);
+
+    const current = runs.select({ workflowId });
+    // All that has to be read is read before anything changes: it may turn out to be damaged.
+    const later = this.#signalsOfSuccessors(history);
+    const currentHistory = current.key === base.key ? [] : tables.history.read(current.key, 0);
+    const outcomes = this.#childOutcomes(state.children);
+    if (!current.isClosed) this.#end(current, runId, point);
+    const baseEnd = current.key === base.key ? current.unsaved : [];
+    const cutOff = [...history, ...baseEnd].slice(kept.length);
+    const keptChildren = new Set([...state.children.values()].map((child) => child.runId));
+    const cutOffChildren = unique([
+      ...this.#endChildren(workflowId, cutOff, keptChildren),
+      ...this.#endChildren(workflowId, currentHistory, keptChildren),
+      ...cutOffEarlier([...cutOff, ...currentHistory], kept),
+    ]);
+
+    const now = clock.now();
+    const run = new ActiveRun(runs.nextKey(), state);
+    run.isNew = true;
+    run.unsaved = kept;
+    run.format = base.format ?? undefined;
+    runs.add(run);
+    this.kernel.trees.started(state);
+    commit.together(run, current);
+    const append = (event: NewEvent): HistoryEvent => this.lifecycle.append(run, event, now);
+    // A completion that came while only an update had the run at work stands there without a turn behind it.
+    if (state.turnScheduledEventId === undefined) {
+      append({ type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } });
+    }
+    const scheduledEventId = state.turnScheduledEventId!;
+    const started = append({ type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId } });
+    append({
+      type: 'WORKFLOW_TASK_FAILED',
+      attributes: {
+        scheduledEventId,
+        startedEventId: started.id,
+        cause: 'RESET_WORKFLOW',
+        failure: { kind: 'application', type: 'ResetWorkflow', message: point.reason ?? 'reset' },
+        baseRunId: base.run_id,
+        newRunId: runId,
+        ...(cutOffChildren.length > 0 && { cutOffChildren }),
+      },
+    });
+    if (state.paused) {
+      append({ type: 'WORKFLOW_EXECUTION_SIGNALED', attributes: { signalName: RESUME_SIGNAL, input: [] } });
+    }
+    for (const event of childEvents(state.children, cutOff, outcomes)) append(event);
+    // Ending it may have brought signals out of its inbox.
+    const ofCurrent = later.lastRunId === current.state.runId ? current.unsaved : [];
+    for (const signal of [...signalsIn(cutOff), ...later.signals, ...signalsIn(ofCurrent)]) append(signal);
+    for (const step of state.steps.values()) this.stepQueue.enqueue(run, step);
+    this.lifecycle.scheduleTurn(run);
+    faultPoint('reset');
+    // Steps of the kept history must not be marked there as handed out: the reset comes after their scheduled event.
+    commit.flush();
+    return { workflowId, runId };
+  }
+
+  #end(run: ActiveRun, newExecutionRunId: string, point: ResetPoint): void {
+    const attributes = { reason: resetReason(point), newExecutionRunId };
+    this.lifecycle.endFromOutside(run, { type: 'WORKFLOW_EXECUTION_TERMINATED', attributes }, true);
+  }
+
+  /** Ends what is still open of the children that the events ask for; answers with the ids of all of them. */
+  #endChildren(
+    parentId: string,
+    events: readonly HistoryEvent[],
+    kept: ReadonlySet<string | undefined>,
+  ): string[] {
+    const ids: string[] = [];
+    for (const { id, attributes } of childrenAskedFor(events)) {
+      const child = this.kernel.runs.latest(attributes.workflowId);
+      const { parent, firstExecutionRunId } = child?.state.started ?? {};
+      const isOwn = parent?.workflowId === parentId && parent.initiatedEventId === id;
+      if (!child || !isOwn || kept.has(firstExecutionRunId)) continue;
+      ids.push(attributes.workflowId);
+      if (child.isClosed || attributes.parentClosePolicy === 'ABANDON') continue;
+      const reason = 'the parent was reset';
+      this.lifecycle.endFromOutside(child, { type: 'WORKFLOW_EXECUTION_TERMINATED', attributes: { reason } });
+    }
+    return ids;
+  }
+
+  /** What has become of children that have closed, by the events that asked for them. */
+  #childOutcomes(children: ReadonlyMap<number, PendingChild>): ReadonlyMap<number, NewEvent> {
+    const outcomes = new Map<number, NewEvent>();
+    for (const [id, child] of children) {
+      const event = this.relations.closedSince(child);
+      if (event) outcomes.set(id, event);
+    }
+    return outcomes;
+  }
+
+  /** The signals of the runs that this one went on as, by continue-as-new or retry, and the last of those runs. */
+  #signalsOfSuccessors(history: readonly HistoryEvent[]): { signals: NewEvent[]; lastRunId?: string } {
+    const signals: NewEvent[] = [];
+    let lastRunId: string | undefined;
+    for (let last = history.at(-1); last; ) {
+      const next = successorOf(last);
+      const row = next === undefined ? undefined : this.kernel.tables.runById(next);
+      if (!row) break;
+      lastRunId = row.run_id;
+      const events = this.kernel.tables.history.read(row.key, 0);
+      signals.push(...signalsIn(events));
+      last = events.at(-1);
+    }
+    return { signals, lastRunId };
+  }
+}
+
+const unique = (ids: readonly string[]): string[] => [...new Set(ids)];
+
+/** The children that resets within these events had cut off: a run that never came to start them again hands them on. */
+function cutOffEarlier(events: readonly HistoryEvent[], kept: readonly HistoryEvent[]): string[] {
+  const startedByKept = new Set(childrenAskedFor(kept).map(({ attributes }) => attributes.workflowId));
+  return events
+    .flatMap((event) =>
+      event.type === 'WORKFLOW_TASK_FAILED' ? (event.attributes.cutOffChildren ?? []) : [],
+    )
+    .filter((workflowId) => !startedByKept.has(workflowId));
+}
+
+function signalsIn(events: readonly HistoryEvent[]): NewEvent[] {
+  const signals: NewEvent[] = [];
+  for (const { type, attributes } of events) {
+    if (type !== 'WORKFLOW_EXECUTION_SIGNALED' || isPauseSignal(attributes.signalName)) continue;
+    signals.push({ type, attributes });
+  }
+  return signals;
+}
+
+/**
+ * What has become, after the point, of the children that the new run waits for: as the old run has recorded it, else, where
+ * that had closed before, as it turned out.
+ */
+function childEvents(
+  children: ReadonlyMap<number, PendingChild>,
+  cutOff: readonly HistoryEvent[],
+  outcomes: ReadonlyMap<number, NewEvent>,
+): NewEvent[] {
+  const events: NewEvent[] = [];
+  const closed = new Set<number>();
+  for (const event of cutOff) {
+    switch (event.type) {
+      case 'CHILD_WORKFLOW_EXECUTION_STARTED':
+        break;
+      case 'START_CHILD_WORKFLOW_EXECUTION_FAILED':
+      case 'CHILD_WORKFLOW_EXECUTION_COMPLETED':
+      case 'CHILD_WORKFLOW_EXECUTION_FAILED':
+      case 'CHILD_WORKFLOW_EXECUTION_CANCELED':
+      case 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT':
+      case 'CHILD_WORKFLOW_EXECUTION_TERMINATED':
+        closed.add(event.attributes.initiatedEventId);
+        break;
+      default:
+        continue;
+    }
+    if (!children.has(event.attributes.initiatedEventId)) continue;
+    const { type, attributes } = event;
+    events.push({ type, attributes } as NewEvent);
+  }
+  for (const [id, event] of outcomes) if (!closed.has(id)) events.push(event);
+  return events;
+}

@@ -1,0 +1,40 @@
+/** Steps that wait for a worker. */
+import type { Kernel } from '../kernel.js';
+import type { PendingStep } from '../state/run-state.js';
+import type { ActiveRun } from '../store/active-run.js';
+import { stepNeed } from '../workers/task-need.js';
+
+/** Crashes from which on a step is tried alone. */
+export const PROVEN_CRASHES = 2;
+
+export class StepQueue {
+  constructor(private readonly kernel: Kernel) {}
+
+  /** The step's delivery changed and it waits for a worker. */
+  requeue(run: ActiveRun, step: PendingStep): void {
+    run.changedSteps.add(step.scheduledEventId);
+    this.kernel.commit.changed(run);
+    this.enqueue(run, step);
+  }
+
+  /** The run is paused no more: what waited for that waits for a worker. */
+  resumed(run: ActiveRun): void {
+    for (const step of run.state.steps.values()) {
+      if (step.delivery.status === 'queued' && !step.closing) this.enqueue(run, step);
+    }
+  }
+
+  /** The step waits for a worker, or for its run to be resumed; that it does follows from what is on disk. */
+  enqueue(run: ActiveRun, step: PendingStep): void {
+    if (run.isPaused) return;
+    const { crashes } = step.delivery;
+    const { runId, started } = run.state;
+    const need = stepNeed(started.workflowType, step.stepName);
+    this.kernel.dispatcher.enqueue(
+      started.catalog,
+      { kind: 'step', runId, need, scheduledEventId: step.scheduledEventId },
+      run.tree,
+      crashes === 0 ? 'none' : crashes < PROVEN_CRASHES ? 'suspect' : 'proven',
+    );
+  }
+}

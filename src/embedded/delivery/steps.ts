@@ -1,0 +1,371 @@
+/**
+ * The way of a step from scheduled to closed: queued (step-queue.ts), handed to a worker, answered, timed out or cancelled,
+ * and then retried or closed (step-endings.ts).
+ *
+ * 1. An attempt is on disk as running before it is sent, so after a crash it counts as made, never as not yet made.
+ * 2. Only the current attempt of a pending step is answered; anything else is stale and changes nothing.
+ * 3. A step closes exactly once: by its one closing event, in the history or in the inbox.
+ */
+import type { Cost } from '../../core/cost/cost.js';
+import { faultPoint } from '../../core/fault-point.js';
+import type { Failure } from '../../core/history/failure.js';
+import { unreachable } from '../../core/invariant.js';
+import type { StepAttempt, StepStopReason } from '../../core/task.js';
+import type { Payload } from '../../core/values/json.js';
+import type { Kernel } from '../kernel.js';
+import type { Lifecycle } from '../life/lifecycle.js';
+import type { Purses } from '../life/purses.js';
+import { type PendingStep, stepDueAt } from '../state/run-state.js';
+import { type ActiveRun, EVENT_BEFORE } from '../store/active-run.js';
+import { attemptKey, type HandedOut, type WorkerConnection } from '../workers/worker-connection.js';
+import type { AttemptReports } from './attempt-reports.js';
+import type { BegunTurns } from './begun-turns.js';
+import { type StepCosts, withCosts } from './step-costs.js';
+import { attemptDeadline, type StepEndings, type StepTimeout } from './step-endings.js';
+import type { StepQueue } from './step-queue.js';
+
+export class StepDelivery {
+  /** Who has which attempt. */
+  readonly #holders = new Map<string, WorkerConnection>();
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly lifecycle: Lifecycle,
+    private readonly queue: StepQueue,
+    private readonly endings: StepEndings,
+    private readonly begunTurns: BegunTurns,
+    private readonly purses: Purses,
+    private readonly stepCosts: StepCosts,
+    private readonly reports: AttemptReports,
+  ) {}
+
+  /** Gives the step to the worker, unless it is no longer there to be given. */
+  handOut(runId: string, scheduledEventId: number, worker: WorkerConnection): string | undefined {
+    const run = this.kernel.runs.get(runId);
+    const step = run?.state.steps.get(scheduledEventId);
+    if (!run || !step || step.closing || step.delivery.status !== 'queued') return undefined;
+    // It was queued before its run was paused.
+    if (run.isPaused || this.#isUnpaid(run)) return undefined;
+    const { state } = run;
+    const { delivery, settings } = step;
+    delivery.status = 'running';
+    const scheduled = run.unsavedEvent(scheduledEventId);
+    if (scheduled?.type === 'ACTIVITY_TASK_SCHEDULED' && delivery.attempt === 1) {
+      // The usual case needs no row of its own: the event says that the step was given out with it.
+      scheduled.attributes.handedOut = true;
+      delivery.startedAt = step.scheduledAt;
+    } else {
+      delivery.startedAt = this.kernel.clock.now();
+      run.changedSteps.add(scheduledEventId);
+    }
+    this.kernel.commit.changed(run);
+    const { attempt } = delivery;
+    // With all of its members from the beginning: objects that get one later cost a multiple.
+    const handedOut: HandedOut = { runId, scheduledEventId, attempt, isSent: false, nextTurnId: undefined };
+    const key = attemptKey(handedOut);
+    worker.steps.set(key, handedOut);
+    this.#holders.set(key, worker);
+    run.handedOut.set(scheduledEventId, delivery.attempt);
+    this.kernel.commit.afterCommit(() => {
+      if (worker.steps.get(key) !== handedOut) return;
+      faultPoint('stepGoesOut');
+      handedOut.isSent = true;
+      const next = this.begunTurns.offer(run, step, worker);
+      handedOut.nextTurnId = next?.turnId;
+      worker.send({
+        kind: 'step',
+        runId,
+        scheduledEventId,
+        attempt,
+        workflowId: state.workflowId,
+        workflowType: state.started.workflowType,
+        stepName: step.stepName,
+        input: step.input,
+        timeoutMs: Math.max(1, attemptDeadline(step) - delivery.startedAt),
+        heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
+        lastHeartbeat: delivery.heartbeat,
+        idempotencyKey: `${runId}/${step.activityId}`,
+        ...(state.started.traceContext && { traceContext: state.started.traceContext }),
+        ...(settings.retry.maximumAttempts === 1 && { isOnlyAttempt: true }),
+        next,
+      });
+      faultPoint('stepIsOut');
+    });
+    return key;
+  }
+
+  /** Pauses the run whose budget is spent. One that was asked to stop cleans up first, whatever that costs. */
+  #isUnpaid(run: ActiveRun): boolean {
+    const reason = this.purses.emptyFor(run.state);
+    if (reason === undefined || this.lifecycle.isAskedToStop(run)) return false;
+    this.lifecycle.pause(run, { reason, by: 'budget' });
+    return true;
+  }
+
+  /** Which worker has the step, by its own name for itself. */
+  workerOf(run: ActiveRun, { scheduledEventId, delivery }: PendingStep): string | undefined {
+    const key = attemptKey({ runId: run.state.runId, scheduledEventId, attempt: delivery.attempt });
+    return this.#holders.get(key)?.identity;
+  }
+
+  completed(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+    result: Payload | undefined,
+    begunAt?: number,
+    costs?: readonly Cost[],
+  ): void {
+    if (!this.#completed(worker, attempt, result, begunAt, costs) && begunAt !== undefined) {
+      this.begunTurns.refuseBegun(worker, attempt.runId);
+    }
+  }
+
+  /** Returns whether the turn that the worker has begun is the one that follows. */
+  #completed(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+    result: Payload | undefined,
+    begunAt: number | undefined,
+    costs: readonly Cost[] | undefined,
+  ): boolean {
+    const limit = this.kernel.limits.payloadBytes;
+    if (result !== undefined && result.length * 3 > limit && Buffer.byteLength(result) > limit) {
+      const failure: Failure = {
+        kind: 'application',
+        type: 'PayloadTooLargeError',
+        message: `the result has ${Buffer.byteLength(result)} bytes; the limit is ${limit}`,
+        nonRetryable: true,
+      };
+      this.failed(worker, attempt, failure, undefined, costs);
+      return false;
+    }
+    const current = this.#take(worker, attempt);
+    if (!current) {
+      this.#stale(worker, attempt, costs);
+      return false;
+    }
+    const { run, step, nextTurnId } = current;
+    this.stepCosts.spent(run, step, costs);
+    this.reports.ended(run, step, 'completed', worker);
+    const { scheduledEventId } = attempt;
+    const completed = {
+      type: 'ACTIVITY_TASK_COMPLETED',
+      attributes: { scheduledEventId, startedEventId: EVENT_BEFORE, result },
+    } as const;
+    if (nextTurnId === undefined || !this.begunTurns.isBegun(run, step, worker, begunAt)) {
+      this.endings.close(run, step, completed);
+      faultPoint('stepCompleted');
+      return false;
+    }
+    this.endings.close(run, step, completed, true);
+    this.begunTurns.begun(run, worker, nextTurnId, begunAt);
+    faultPoint('stepCompleted');
+    return true;
+  }
+
+  failed(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+    failure: Failure,
+    retryAfterMs?: number,
+    costs?: readonly Cost[],
+  ): void {
+    const current = this.#take(worker, attempt);
+    if (!current) {
+      this.#stale(worker, attempt, costs);
+      return;
+    }
+    this.stepCosts.spent(current.run, current.step, costs);
+    this.reports.ended(current.run, current.step, 'failed', worker, failure);
+    this.endings.attemptFailed(current.run, current.step, failure, false, retryAfterMs);
+  }
+
+  cancelled(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+    details: Payload | undefined,
+    costs?: readonly Cost[],
+  ): void {
+    const current = this.#take(worker, attempt);
+    if (!current) {
+      this.#stale(worker, attempt, costs);
+      return;
+    }
+    const { run, step } = current;
+    this.stepCosts.spent(run, step, costs);
+    this.reports.ended(run, step, 'cancelled', worker);
+    if (step.cancelRequestedEventId === undefined) {
+      const failure: Failure = {
+        kind: 'cancelled',
+        type: 'CancelledError',
+        message: 'the step ended as cancelled, but nobody had cancelled it',
+      };
+      this.endings.attemptFailed(run, step, failure, false);
+      return;
+    }
+    this.endings.close(run, step, {
+      type: 'ACTIVITY_TASK_CANCELED',
+      attributes: {
+        scheduledEventId: step.scheduledEventId,
+        startedEventId: EVENT_BEFORE,
+        latestCancelRequestedEventId: step.cancelRequestedEventId,
+        details,
+      },
+    });
+  }
+
+  /** Nobody waits for the answer any more, and it is the last that comes of the attempt; what was spent is spent. */
+  #stale(worker: WorkerConnection, attempt: StepAttempt, costs: readonly Cost[] | undefined): void {
+    this.stepCosts.spentLate(worker, attempt, costs);
+    worker.stopped.delete(attemptKey(attempt));
+  }
+
+  /** What an attempt has spent so far. */
+  costs(worker: WorkerConnection, attempt: StepAttempt, costs: readonly Cost[]): void {
+    const current = this.#underWay(worker, attempt);
+    if (current) this.stepCosts.spent(current.run, current.step, costs);
+    else this.stepCosts.spentLate(worker, attempt, costs);
+  }
+
+  #underWay(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+  ): { run: ActiveRun; step: PendingStep } | undefined {
+    if (!worker.steps.has(attemptKey(attempt))) return undefined;
+    const run = this.kernel.runs.get(attempt.runId);
+    const step = run?.state.steps.get(attempt.scheduledEventId);
+    return run && step && !step.closing ? { run, step } : undefined;
+  }
+
+  heartbeat(worker: WorkerConnection, attempt: StepAttempt, details: Payload | undefined): void {
+    const current = this.#underWay(worker, attempt);
+    if (!current) return;
+    const { run, step } = current;
+    step.delivery.heartbeatAt = this.kernel.clock.now();
+    step.delivery.heartbeat = details;
+    run.changedSteps.add(step.scheduledEventId);
+    this.kernel.commit.changed(run);
+  }
+
+  /** The workflow no longer wants the step. */
+  cancel(run: ActiveRun, scheduledEventId: number, cancelRequestedEventId: number): void {
+    const step = run.state.steps.get(scheduledEventId);
+    if (!step || step.closing) return;
+    if (step.delivery.status === 'running') {
+      const attempt = { runId: run.state.runId, scheduledEventId, attempt: step.delivery.attempt };
+      const worker = this.#holders.get(attemptKey(attempt));
+      this.kernel.commit.afterCommit(() =>
+        worker?.send({ kind: 'stopStep', reason: 'cancelled', ...attempt }),
+      );
+      return;
+    }
+    const attributes = {
+      scheduledEventId,
+      startedEventId: 0,
+      latestCancelRequestedEventId: cancelRequestedEventId,
+    };
+    this.lifecycle.receive(run, [withCosts(run, step, { type: 'ACTIVITY_TASK_CANCELED', attributes })]);
+  }
+
+  /** The run has closed: attempts under way are told so, and their answers are stale from now on. */
+  stopAll(run: ActiveRun): void {
+    for (const [scheduledEventId, attempt] of run.handedOut) {
+      const key = attemptKey({ runId: run.state.runId, scheduledEventId, attempt });
+      const worker = this.#holders.get(key);
+      if (worker) this.#stop(key, worker, 'runClosed');
+    }
+    run.handedOut.clear();
+  }
+
+  /** What became due for the run's steps: retries that may start, and timeouts. */
+  due(run: ActiveRun, now: number): void {
+    for (const step of [...run.state.steps.values()]) {
+      if (step.closing || run.isClosed) continue;
+      const due = stepDueAt(step);
+      if (due.at > now) continue;
+      switch (due.kind) {
+        case 'retry':
+          step.delivery.status = 'queued';
+          this.queue.requeue(run, step);
+          break;
+        case 'startToClose':
+          this.#timedOut(run, step, 'START_TO_CLOSE', step.settings.startToCloseTimeoutMs);
+          break;
+        case 'heartbeat':
+          this.#timedOut(run, step, 'HEARTBEAT', step.settings.heartbeatTimeoutMs!);
+          break;
+        case 'scheduleToStart':
+          this.#timedOut(run, step, 'SCHEDULE_TO_START', step.settings.scheduleToStartTimeoutMs!);
+          break;
+        case 'scheduleToClose':
+          this.#timedOut(run, step, 'SCHEDULE_TO_CLOSE', step.settings.scheduleToCloseTimeoutMs!);
+          break;
+        default:
+          unreachable(due.kind);
+      }
+    }
+  }
+
+  /** The worker is gone, and with it the attempts it had. */
+  workerLost(worker: WorkerConnection): void {
+    for (const [key, { runId, scheduledEventId, isSent }] of worker.steps) {
+      this.#holders.delete(key);
+      const run = this.kernel.runs.get(runId);
+      const step = run?.state.steps.get(scheduledEventId);
+      if (!run || !step || step.closing) continue;
+      run.handedOut.delete(scheduledEventId);
+      const verdict = worker.verdict(key);
+      if (!isSent || verdict === 'unstarted') {
+        step.delivery.status = 'queued';
+        this.queue.requeue(run, step);
+      } else {
+        this.endings.attemptLost(run, step, `worker ${worker.identity} ended while it ran the step`, verdict);
+      }
+    }
+    worker.steps.clear();
+  }
+
+  #timedOut(run: ActiveRun, step: PendingStep, timeout: StepTimeout, timeoutMs: number): void {
+    const { delivery, scheduledEventId } = step;
+    if (delivery.status === 'running') {
+      const key = attemptKey({ runId: run.state.runId, scheduledEventId, attempt: delivery.attempt });
+      const worker = this.#holders.get(key);
+      this.reports.ended(run, step, 'timedOut', worker);
+      if (worker) this.#stop(key, worker, 'timedOut');
+      run.handedOut.delete(scheduledEventId);
+    }
+    this.endings.timedOut(run, step, timeout, timeoutMs);
+  }
+
+  /** The step whose current attempt this is, and frees the worker's slot. Undefined for a stale answer. */
+  #take(
+    worker: WorkerConnection,
+    attempt: StepAttempt,
+  ): { run: ActiveRun; step: PendingStep; nextTurnId: number | undefined } | undefined {
+    const key = attemptKey(attempt);
+    const handedOut = worker.steps.get(key);
+    if (!handedOut) return undefined;
+    worker.steps.delete(key);
+    this.#holders.delete(key);
+    this.kernel.dispatcher.freed(worker);
+    const run = this.kernel.runs.get(attempt.runId);
+    const step = run?.state.steps.get(attempt.scheduledEventId);
+    if (!run || !step || step.closing) return undefined;
+    if (step.delivery.status !== 'running' || step.delivery.attempt !== attempt.attempt) return undefined;
+    run.handedOut.delete(attempt.scheduledEventId);
+    return { run, step, nextTurnId: handedOut.nextTurnId };
+  }
+
+  #stop(key: string, worker: WorkerConnection, reason: StepStopReason): void {
+    const attempt = worker.steps.get(key);
+    worker.steps.delete(key);
+    this.#holders.delete(key);
+    this.kernel.dispatcher.freed(worker);
+    if (!attempt?.isSent) return;
+    worker.wasStopped(key);
+    const { runId, scheduledEventId, attempt: number } = attempt;
+    this.kernel.commit.afterCommit(() =>
+      worker.send({ kind: 'stopStep', reason, runId, scheduledEventId, attempt: number }),
+    );
+  }
+}

@@ -1,0 +1,38 @@
+/** `checkDataFolder` on folders that no server has left in an orderly way. */
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { DataFolderError } from '../folder/data-folder-error.js';
+import { openDatabase } from '../folder/database.js';
+import { checkDataFolder } from './check.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'perdure-check-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+it('tells in words that a first start was cut off', () => {
+  // Before the log is turned on a database has a rollback journal. The files as they are in the middle of a commit are
+  // what a power cut leaves.
+  const making = new Database(join(folder, 'making.db'));
+  making.pragma('cache_size = 1');
+  making.exec('CREATE TABLE t (x)');
+  making.exec('BEGIN; DROP TABLE t; CREATE TABLE u (x)');
+  const insert = making.prepare('INSERT INTO u VALUES (?)');
+  for (let i = 0; i < 100; i++) insert.run('x'.repeat(1_000));
+  copyFileSync(join(folder, 'making.db'), join(folder, 'perdure.db'));
+  copyFileSync(join(folder, 'making.db-journal'), join(folder, 'perdure.db-journal'));
+  making.exec('ROLLBACK; DROP TABLE t');
+  making.close();
+
+  expect(() => checkDataFolder(folder)).toThrow(DataFolderError);
+  expect(() => checkDataFolder(folder)).toThrow('start it once');
+});
+
+it('finds nothing wrong with a folder that was just made', () => {
+  openDatabase(folder).close();
+  expect(checkDataFolder(folder).problems).toEqual([]);
+});

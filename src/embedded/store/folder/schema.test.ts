@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { HistoryEvent } from '../../../core/history/event.js';
+import { CATALOG, complete, Folder, ScriptedWorker } from '../../scripted-worker.fixture.js';
+import { encodeEvents } from '../../state/stored-events.js';
+import { MIGRATIONS } from './schema.js';
+
+let folder: Folder;
+beforeEach(() => {
+  folder = new Folder();
+});
+afterEach(() => folder.remove());
+
+const RUN_ID = '01900000-0000-7000-8000-000000000001';
+
+/** A file as the version before left it: a waiting run, and a signal in its inbox that nothing else would wake it for. */
+function olderFile(): void {
+  const db = new Database(join(folder.path, 'perdure.db'));
+  db.pragma('journal_mode = WAL');
+  for (const migration of MIGRATIONS.slice(0, 2)) db.exec(migration);
+  db.pragma(`application_id = ${0x70657264}`);
+  db.pragma('user_version = 2');
+  const at = 1_700_000_000_000;
+  const events: HistoryEvent[] = [
+    {
+      id: 1,
+      at,
+      type: 'WORKFLOW_EXECUTION_STARTED',
+      attributes: {
+        workflowType: 'flow',
+        workflowId: 'old',
+        catalog: CATALOG,
+        input: [],
+        attempt: 1,
+        firstExecutionRunId: RUN_ID,
+        originalExecutionRunId: RUN_ID,
+      },
+    },
+    { id: 2, at, type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } },
+    { id: 3, at, type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId: 2 } },
+    { id: 4, at, type: 'WORKFLOW_TASK_COMPLETED', attributes: { scheduledEventId: 2, startedEventId: 3 } },
+  ];
+  db.prepare(
+    `INSERT INTO runs (key, run_id, workflow_id, workflow_type, catalog, status, started_at, first_run_id, is_active)
+     VALUES (1, ?, 'old', 'flow', ?, 'running', ?, ?, 0)`,
+  ).run(RUN_ID, CATALOG, at, RUN_ID);
+  for (const { lastEventId, text } of encodeEvents(events)) {
+    db.prepare('INSERT INTO history (run_key, last_event_id, events) VALUES (1, ?, ?)').run(
+      lastEventId,
+      text,
+    );
+  }
+  const signal = [{ type: 'WORKFLOW_EXECUTION_SIGNALED', attributes: { signalName: 'kept', input: [] } }];
+  db.prepare('INSERT INTO inbox (run_key, seq, events) VALUES (1, 0, ?)').run(JSON.stringify(signal));
+  db.close();
+}
+
+it('takes over the file of the version before, and what waited in its inboxes', async () => {
+  olderFile();
+  const engine = folder.open();
+  const worker = new ScriptedWorker(engine);
+  const task = await worker.turn(complete());
+  expect(task.events.map((event) => event.type).slice(4)).toEqual([
+    'WORKFLOW_EXECUTION_SIGNALED',
+    'WORKFLOW_TASK_SCHEDULED',
+  ]);
+  expect(await engine.outcome({ workflowId: 'old' }, { waitMs: 5_000 })).toMatchObject({
+    status: 'completed',
+  });
+});

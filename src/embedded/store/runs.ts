@@ -1,0 +1,242 @@
+/**
+ * The runs in memory: found, loaded, kept while they are active, dropped when they are quiet.
+ *
+ * 1. A run is in memory at most once, so whoever changes it changes the only copy.
+ * 2. A run that is loaded has no turn under way, so its inbox goes into its history at once.
+ * 3. A run of which what is stored is damaged is set apart: to the engine it is not there, callers are told why, and all
+ *    others go on.
+ */
+import { PerdureError } from '../../core/errors.js';
+import { InvariantError } from '../../core/invariant.js';
+import type { RunRef, RunSelector } from '../../engine.js';
+import type { ActiveRun } from './active-run.js';
+import { DamagedRunError, isCorruption } from './damage.js';
+import type { RunRow, Tables } from './tables/tables.js';
+
+/** Runs looked at after one commit, so that many busy ones do not slow every commit down. */
+const MAX_LOOKS = 500;
+
+export interface SetApart extends RunRef {
+  key: number;
+  reason: string;
+  error: PerdureError;
+  /** If it was in memory. */
+  run: ActiveRun | undefined;
+}
+
+export class Runs {
+  readonly #active = new Map<string, ActiveRun>();
+  /** The latest run of a workflow id, when that is in memory. */
+  readonly #latest = new Map<string, ActiveRun>();
+  /** Runs that are set apart, by id. */
+  readonly #damaged = new Map<string, PerdureError>();
+  #lastKey: number;
+  /** What the runs in memory hold. */
+  #bytes = 0;
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly maxQuiet: { runs: number; bytes: number },
+    private readonly onLoaded: (run: ActiveRun) => void,
+    private readonly onSetApart: (damaged: SetApart) => void,
+  ) {
+    this.#lastKey = tables.maxKey();
+  }
+
+  nextKey(): number {
+    return ++this.#lastKey;
+  }
+
+  /** A run that was just made; it is the latest of its id. */
+  add(run: ActiveRun): void {
+    this.#active.set(run.state.runId, run);
+    this.#latest.set(run.state.workflowId, run);
+  }
+
+  inMemory(runId: string): ActiveRun | undefined {
+    return this.#active.get(runId);
+  }
+
+  get(runId: string): ActiveRun | undefined {
+    const active = this.#active.get(runId);
+    if (active) return active;
+    const row = this.tables.runById(runId);
+    return row && this.#load(row);
+  }
+
+  latest(workflowId: string): ActiveRun | undefined {
+    const active = this.#latest.get(workflowId);
+    if (active) return active;
+    const row = this.tables.latestRun(workflowId);
+    if (!row) return undefined;
+    const run = this.#active.get(row.run_id) ?? this.#load(row);
+    if (run) this.#latest.set(workflowId, run);
+    return run;
+  }
+
+  /** Whose history the run began with: its own, unless a reset has made it. Undefined of one that is no longer kept. */
+  originOf(runId: string): string | undefined {
+    const active = this.#active.get(runId);
+    if (active) return active.state.started.originalExecutionRunId;
+    const row = this.#damaged.has(runId) ? undefined : this.tables.runById(runId);
+    const first = row && this.tables.history.first(row.key);
+    return first?.type === 'WORKFLOW_EXECUTION_STARTED' ? first.attributes.originalExecutionRunId : undefined;
+  }
+
+  /** Also of a run that is set apart. */
+  latestId(workflowId: string): string | undefined {
+    return this.#latest.get(workflowId)?.state.runId ?? this.tables.latestRun(workflowId)?.run_id;
+  }
+
+  isTaken(workflowId: string): boolean {
+    return this.#latest.has(workflowId) || this.tables.latestRun(workflowId) !== undefined;
+  }
+
+  /** @throws WorkflowNotFoundError, DataCorruptionError */
+  select({ workflowId, runId }: RunSelector): ActiveRun {
+    const run = runId === undefined ? this.latest(workflowId) : this.get(runId);
+    if (run && run.state.workflowId === workflowId) return run;
+    // There is a row and no run where it is damaged.
+    if (!run) this.selectRow({ workflowId, runId });
+    throw notFound({ workflowId, runId });
+  }
+
+  /** The committed row. @throws WorkflowNotFoundError, DataCorruptionError */
+  selectRow({ workflowId, runId }: RunSelector): RunRow {
+    if (runId !== undefined) this.requireSound(runId);
+    const row = runId === undefined ? this.tables.latestRun(workflowId) : this.tables.runById(runId);
+    if (!row || row.workflow_id !== workflowId) throw notFound({ workflowId, runId });
+    this.requireSound(row.run_id);
+    return row;
+  }
+
+  // ── damage ───────────────────────────────────────────────────────────────────────────────────────
+
+  /** @throws DataCorruptionError when the run is set apart */
+  requireSound(runId: string): void {
+    const error = this.#damaged.get(runId);
+    if (error) throw error;
+  }
+
+  get damagedCount(): number {
+    return this.#damaged.size + this.tables.unreadableRuns;
+  }
+
+  /** The run cannot be what was written, or cannot be written: it is out of everybody's way from now on. */
+  setApart({ workflowId, runId, key }: RunRef & { key: number }, reason: string): PerdureError {
+    const known = this.#damaged.get(runId);
+    if (known) return known;
+    const error = new PerdureError(
+      'DataCorruptionError',
+      `what is stored of run ${runId} is damaged: ${reason}. The run is set apart and the others go on; "perdure check" tells more`,
+      { workflowId, runId },
+    );
+    this.#damaged.set(runId, error);
+    const run = this.#active.get(runId);
+    if (run) this.drop(run);
+    this.onSetApart({ workflowId, runId, key, reason, error, run });
+    return error;
+  }
+
+  /** What a read of the tables threw, as a caller is told of it; undefined when it was not damage. */
+  explain(error: unknown): PerdureError | undefined {
+    if (error instanceof DamagedRunError) {
+      const { runKey: key, message } = error;
+      const ref = this.#refOf(key);
+      return ref ? this.setApart({ ...ref, key }, message) : unreadable(message);
+    }
+    return isCorruption(error) ? unreadable(error.message) : undefined;
+  }
+
+  #refOf(key: number): RunRef | undefined {
+    for (const { key: each, state } of this.#active.values()) {
+      if (each === key) return { workflowId: state.workflowId, runId: state.runId };
+    }
+    const row = this.tables.runByKey(key);
+    return row && { workflowId: row.workflow_id, runId: row.run_id };
+  }
+
+  /**
+   * After a commit: closed runs leave; of the open ones the quiet leave, oldest first, when there are too many. A turn
+   * or step that waits for a worker does not keep its run here: the queue knows it by its id.
+   */
+  settle(committed: Iterable<ActiveRun>): void {
+    for (const run of committed) {
+      if (run.isClosed && run.isQuiet) this.drop(run);
+      else if (this.#active.has(run.state.runId)) this.#count(run, run.heldBytes);
+    }
+    if (!this.#areTooMany) return;
+    let looks = Math.min(this.#active.size, MAX_LOOKS);
+    for (const run of this.#active.values()) {
+      if (looks-- <= 0 || !this.#areTooMany) return;
+      if (run.isQuiet) this.drop(run);
+      else this.#renew(run);
+    }
+  }
+
+  get #areTooMany(): boolean {
+    return this.#active.size > this.maxQuiet.runs || this.#bytes > this.maxQuiet.bytes;
+  }
+
+  #count(run: ActiveRun, bytes: number): void {
+    this.#bytes += bytes - run.countedBytes;
+    run.countedBytes = bytes;
+  }
+
+  drop(run: ActiveRun): void {
+    if (this.#active.delete(run.state.runId)) this.#count(run, 0);
+    if (this.#latest.get(run.state.workflowId) === run) this.#latest.delete(run.state.workflowId);
+  }
+
+  /** The run is no longer on disk, so it must not be found here either. */
+  removed(runId: string): void {
+    const run = this.#active.get(runId);
+    if (run) this.drop(run);
+  }
+
+  get size(): number {
+    return this.#active.size;
+  }
+
+  /** A busy run goes to the end, so that the next search for quiet ones does not meet it again at once. */
+  #renew(run: ActiveRun): void {
+    this.#active.delete(run.state.runId);
+    this.#active.set(run.state.runId, run);
+  }
+
+  /** Undefined when it is damaged. */
+  #load(row: RunRow): ActiveRun | undefined {
+    const { run_id: runId, workflow_id: workflowId, key } = row;
+    if (this.#damaged.has(runId)) return undefined;
+    try {
+      const run = this.tables.loadRun(row);
+      this.#active.set(row.run_id, run);
+      this.#count(run, run.heldBytes);
+      this.onLoaded(run);
+      return run;
+    } catch (error) {
+      // What waits in its inbox is folded in as it is loaded, and may not fit either.
+      if (!(error instanceof DamagedRunError || error instanceof InvariantError)) throw error;
+      this.setApart({ workflowId, runId, key }, error.message);
+      return undefined;
+    }
+  }
+}
+
+function notFound({ workflowId, runId }: RunSelector): PerdureError {
+  return runId === undefined
+    ? new PerdureError('WorkflowNotFoundError', `there is no workflow with id "${workflowId}"`, {
+        workflowId,
+      })
+    : new PerdureError('WorkflowNotFoundError', `workflow "${workflowId}" has no run ${runId}`, {
+        workflowId,
+        runId,
+      });
+}
+
+function unreadable(reason: string): PerdureError {
+  return new PerdureError(
+    'DataCorruptionError',
+    `a part of the database cannot be read (${reason}); "perdure check" tells which`,
+  );
+}

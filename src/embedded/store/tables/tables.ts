@@ -1,0 +1,517 @@
+/**
+ * The statements: everything the engine reads from and writes to the database. No decision is made here.
+ *
+ * Values are always bound; the only text that is put together is the WHERE clause of the run list, from fixed pieces.
+ */
+import type Database from 'better-sqlite3';
+import type { CostRecord } from '../../../core/cost/cost.js';
+import type { NewEvent } from '../../../core/history/event.js';
+import { invariant } from '../../../core/invariant.js';
+import type { ResultFormat, RunStatus } from '../../../core/run/run.js';
+import { versionFromText, versionText } from '../../../core/run/version.js';
+import type { RunFilter, TraceInfo } from '../../../engine.js';
+import { applyEvent, type Delivery, initialState, treeOf } from '../../state/run-state.js';
+import { ActiveRun, type HeldBack, type Saved } from '../active-run.js';
+import { checksumOf } from '../checksum.js';
+import { isCorruption, reading, readingRun, storageFailure } from '../damage.js';
+import { Inbox, type InboxGroup } from '../inbox.js';
+import { Histories } from './histories.js';
+import { PurseTable } from './purse-table.js';
+import { Registrations } from './registrations.js';
+
+export interface RunRow {
+  key: number;
+  run_id: string;
+  workflow_id: string;
+  workflow_type: string;
+  catalog: string;
+  status: RunStatus;
+  started_at: number;
+  closed_at: number | null;
+  first_run_id: string;
+  format: ResultFormat | null;
+  is_active: 0 | 1;
+  wake_at: number | null;
+  held_back: string | null;
+  version: string | null;
+  paused: string | null;
+  trace: string | null;
+  damaged: string | null;
+  /** For runs that have a parent. */
+  tree: string | null;
+}
+
+/** Rows that a question to which a rough answer will do may look at. */
+const LOOKED_AT = 10_000;
+
+export class Tables {
+  readonly history: Histories;
+  readonly purses: PurseTable;
+  readonly registrations: Registrations;
+  readonly #db: Database.Database;
+  readonly #sql;
+  /** What the transaction has written of histories and inboxes so far, by checksums. */
+  #written = '';
+  /** Rows of the run table that cannot be read. */
+  readonly #unreadable = new Set<number>();
+  /** Told once of every row of a table that cannot be read. */
+  onUnreadable: (what: string, error: Error) => void = () => {};
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.history = new Histories(db);
+    this.purses = new PurseTable(db);
+    this.registrations = new Registrations(db, (what, error) => this.onUnreadable(what, error));
+    this.#sql = {
+      insertRun: db.prepare(
+        `INSERT INTO runs (key, run_id, workflow_id, workflow_type, catalog, status, started_at, closed_at, first_run_id, format, is_active, wake_at, held_back, version, paused, tree)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      updateRun: db.prepare(
+        'UPDATE runs SET status = ?, closed_at = ?, format = ?, is_active = ?, wake_at = ?, held_back = ?, version = ?, paused = ? WHERE key = ?',
+      ),
+      updateTrace: db.prepare('UPDATE runs SET trace = ? WHERE key = ?'),
+      insertInbox: db.prepare('INSERT INTO inbox (run_key, seq, events, checksum) VALUES (?, ?, ?, ?)'),
+      deleteInbox: db.prepare('DELETE FROM inbox WHERE run_key = ? AND seq < ?'),
+      deleteWholeInbox: db.prepare('DELETE FROM inbox WHERE run_key = ?'),
+      upsertStep: db.prepare(
+        'INSERT OR REPLACE INTO steps (run_key, scheduled_event_id, delivery) VALUES (?, ?, ?)',
+      ),
+      deleteStep: db.prepare('DELETE FROM steps WHERE run_key = ? AND scheduled_event_id = ?'),
+      deleteSteps: db.prepare('DELETE FROM steps WHERE run_key = ?'),
+      insertIdempotency: db.prepare('INSERT INTO idempotency (key, fingerprint, run_key) VALUES (?, ?, ?)'),
+      runById: db.prepare('SELECT * FROM runs WHERE run_id = ?'),
+      latestRun: db.prepare('SELECT * FROM runs WHERE workflow_id = ? ORDER BY key DESC LIMIT 1'),
+      maxKey: db.prepare('SELECT coalesce(max(key), 0) FROM runs').pluck(),
+      inbox: db.prepare('SELECT seq, events, checksum FROM inbox WHERE run_key = ? ORDER BY seq'),
+      steps: db.prepare('SELECT scheduled_event_id, delivery FROM steps WHERE run_key = ?'),
+      active: db.prepare('SELECT key FROM runs WHERE is_active = 1 AND damaged IS NULL ORDER BY key').pluck(),
+      heldBack: db.prepare('SELECT key FROM runs WHERE catalog = ? AND held_back IS NOT NULL').pluck(),
+      heldBackCount: db.prepare('SELECT count(*) FROM runs WHERE held_back IS NOT NULL').pluck(),
+      openRunOf: db.prepare(
+        `SELECT 1 FROM (SELECT catalog FROM runs WHERE status = 'running' ORDER BY key DESC LIMIT ${LOOKED_AT})
+         WHERE catalog = ? LIMIT 1`,
+      ),
+      due: db
+        .prepare('SELECT key FROM runs WHERE wake_at <= ? AND damaged IS NULL ORDER BY wake_at LIMIT ?')
+        .pluck(),
+      nextWakeAt: db
+        .prepare('SELECT min(wake_at) FROM runs WHERE wake_at IS NOT NULL AND damaged IS NULL')
+        .pluck(),
+      setApart: db.prepare('UPDATE runs SET damaged = ? WHERE key = ?'),
+      anyDamaged: db.prepare('SELECT 1 FROM runs WHERE damaged IS NOT NULL LIMIT 1'),
+      tryAgain: db.prepare(
+        'UPDATE runs SET damaged = NULL, is_active = (closed_at IS NULL) WHERE damaged IS NOT NULL',
+      ),
+      runByKey: db.prepare('SELECT * FROM runs WHERE key = ?'),
+      idempotency: db.prepare(
+        'SELECT fingerprint, workflow_id AS workflowId, run_id AS runId FROM idempotency JOIN runs ON runs.key = run_key WHERE idempotency.key = ?',
+      ),
+      expired: db
+        .prepare(
+          `SELECT key FROM runs WHERE closed_at IS NOT NULL AND closed_at <= ?
+           AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.first_run_id = runs.run_id AND later.first_run_id <> later.run_id)
+           ORDER BY closed_at LIMIT ?`,
+        )
+        .pluck(),
+      openDescendants: db
+        .prepare(
+          'SELECT tree, count(*) FROM runs INDEXED BY runs_open_by_tree WHERE tree IS NOT NULL AND closed_at IS NULL GROUP BY tree',
+        )
+        .raw(),
+      newestInstant: db
+        .prepare(
+          'SELECT max(max(closed_at), (SELECT started_at FROM runs ORDER BY key DESC LIMIT 1)) FROM runs WHERE closed_at IS NOT NULL',
+        )
+        .pluck(),
+      orphans: db.prepare(
+        `SELECT DISTINCT 'history' AS "table", run_key AS runKey FROM history WHERE run_key NOT IN (SELECT key FROM runs)
+         UNION ALL SELECT DISTINCT 'idempotency', run_key FROM idempotency WHERE run_key NOT IN (SELECT key FROM runs)
+         UNION ALL SELECT DISTINCT 'inbox', run_key FROM inbox WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)
+         UNION ALL SELECT DISTINCT 'steps', run_key FROM steps WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)`,
+      ),
+      deleteIdempotency: db.prepare('DELETE FROM idempotency WHERE run_key = ?'),
+      deleteRun: db.prepare('DELETE FROM runs WHERE key = ? RETURNING coalesce(tree, first_run_id)').pluck(),
+      chain: db
+        .prepare(
+          `SELECT key FROM runs WHERE run_id = @first
+           UNION SELECT key FROM runs WHERE first_run_id = @first AND first_run_id <> run_id ORDER BY key`,
+        )
+        .pluck(),
+      laterRuns: db
+        .prepare('SELECT key FROM runs WHERE workflow_id = ? AND key > ? ORDER BY key DESC LIMIT ?')
+        .pluck(),
+      pausedOfTree: db
+        .prepare(
+          `SELECT key FROM runs WHERE paused IS NOT NULL AND key > @after AND (tree = @tree OR first_run_id = @tree)
+           ORDER BY key LIMIT @limit`,
+        )
+        .pluck(),
+      treesPausedByBudget: db
+        .prepare(
+          `SELECT DISTINCT coalesce(tree, first_run_id) FROM runs
+           WHERE paused IS NOT NULL AND closed_at IS NULL AND paused ->> 'by' = 'budget'`,
+        )
+        .pluck(),
+      descendants: db.prepare('SELECT key FROM runs WHERE tree = ? ORDER BY key').pluck(),
+    };
+  }
+
+  // ── writing, inside a transaction ────────────────────────────────────────────────────────────────
+
+  /** What was written since this was last asked, for the chain of commits. */
+  takeWritten(): string {
+    const written = this.#written;
+    this.#written = '';
+    return written;
+  }
+
+  /** Writes all that changed of the run since it was last saved, and changes nothing in it: `run.saved` is for after the commit. */
+  saveRun(run: ActiveRun): Saved {
+    const { state } = run;
+    const { bytes: historyBytes, written } = this.history.append(run.key, run.unsaved);
+    this.#written += written;
+    this.#saveInbox(run);
+    this.#saveSteps(run);
+    const { isActive } = run;
+    const wake = run.dueAt;
+    const heldBack = run.heldBack ? JSON.stringify(run.heldBack) : null;
+    const version = run.version ? versionText(run.version) : null;
+    const paused = state.paused ? JSON.stringify(state.paused) : null;
+    if (run.isNew) {
+      this.#sql.insertRun.run(
+        run.key,
+        state.runId,
+        state.workflowId,
+        state.started.workflowType,
+        state.started.catalog,
+        state.status,
+        state.startedAt,
+        state.closedAt,
+        state.started.firstExecutionRunId,
+        run.format ?? null,
+        isActive ? 1 : 0,
+        wake ?? null,
+        heldBack,
+        version,
+        paused,
+        state.started.parent ? treeOf(state) : null,
+      );
+      return { historyBytes, isActive, wakeAt: wake };
+    }
+    if (run.changed || run.isClosed || isActive !== run.savedActive || wakesTooLate(run.savedWakeAt, wake)) {
+      this.#sql.updateRun.run(
+        state.status,
+        state.closedAt,
+        run.format ?? null,
+        isActive ? 1 : 0,
+        wake ?? null,
+        heldBack,
+        version,
+        paused,
+        run.key,
+      );
+      return { historyBytes, isActive, wakeAt: wake };
+    }
+    return { historyBytes, isActive, wakeAt: run.savedWakeAt };
+  }
+
+  #saveInbox({ key, inbox }: ActiveRun): void {
+    if (inbox.isSaved) return;
+    const { groups, deleteBefore } = inbox.unsaved;
+    if (deleteBefore !== undefined) this.#sql.deleteInbox.run(key, deleteBefore);
+    for (const { seq, events } of groups) {
+      const text = JSON.stringify(events);
+      const checksum = checksumOf('inbox', key, seq, text);
+      this.#sql.insertInbox.run(key, seq, text, checksum);
+      this.#written += `${key}+${seq}=${checksum};`;
+    }
+  }
+
+  #saveSteps(run: ActiveRun): void {
+    if (run.isClosed) {
+      if (run.savedSteps.size > 0) this.#sql.deleteSteps.run(run.key);
+      return;
+    }
+    for (const id of run.changedSteps) {
+      const step = run.state.steps.get(id);
+      if (step) this.#sql.upsertStep.run(run.key, id, JSON.stringify(step.delivery));
+      else if (run.savedSteps.has(id)) this.#sql.deleteStep.run(run.key, id);
+    }
+  }
+
+  saveIdempotency(key: string, fingerprint: string, runKey: number): void {
+    this.#sql.insertIdempotency.run(key, fingerprint, runKey);
+  }
+
+  saveTrace(key: number, trace: TraceInfo): void {
+    this.#sql.updateTrace.run(JSON.stringify(trace), key);
+  }
+
+  deleteRun(key: number): void {
+    try {
+      this.history.delete(key);
+      this.#sql.deleteWholeInbox.run(key);
+      this.#sql.deleteSteps.run(key);
+      this.#sql.deleteIdempotency.run(key);
+      const tree = this.#sql.deleteRun.get(key) as string | undefined;
+      if (tree !== undefined) this.purses.deleteUnused(tree);
+    } catch (error) {
+      // It must not be tried over and over.
+      if (storageFailure(error) === 'definite') this.#cannotRead(key, error as Error);
+      throw error;
+    }
+  }
+
+  // ── reading what is committed ────────────────────────────────────────────────────────────────────
+
+  runById(runId: string): RunRow | undefined {
+    return reading(() => this.#sql.runById.get(runId) as RunRow | undefined);
+  }
+
+  latestRun(workflowId: string): RunRow | undefined {
+    return reading(() => this.#sql.latestRun.get(workflowId) as RunRow | undefined);
+  }
+
+  maxKey(): number {
+    return reading(() => this.#sql.maxKey.get() as number);
+  }
+
+  runByKey(key: number): RunRow | undefined {
+    return reading(() => this.#sql.runByKey.get(key) as RunRow | undefined);
+  }
+
+  /** The run as the fold of its history, with the delivery of its steps and its inbox. */
+  loadRun(row: RunRow): ActiveRun {
+    return readingRun(row.key, () => this.#loadRun(row));
+  }
+
+  #loadRun(row: RunRow): ActiveRun {
+    let run: ActiveRun | undefined;
+    let bytes = 0;
+    for (const piece of this.history.pieces(row.key, 0)) {
+      bytes += piece.bytes;
+      for (const event of piece.events) {
+        if (run) applyEvent(run.state, event);
+        else run = new ActiveRun(row.key, initialState(row.run_id, event));
+      }
+    }
+    invariant(run, 'it has no history');
+    invariant(
+      run.state.closedAt === row.closed_at && run.state.status === row.status,
+      `its history says that it is ${run.state.status}, and the run table says ${row.status}`,
+    );
+    run.historyBytes = bytes;
+    run.format = row.format ?? undefined;
+    run.heldBack = row.held_back ? (JSON.parse(row.held_back) as HeldBack) : undefined;
+    run.version = row.version === null ? undefined : versionFromText(row.version);
+    run.savedActive = row.is_active === 1;
+    run.savedWakeAt = row.wake_at ?? undefined;
+    if (run.isClosed) return run;
+    for (const stored of this.#sql.steps.iterate(row.key)) {
+      const { scheduled_event_id: id, delivery } = stored as { scheduled_event_id: number; delivery: string };
+      const step = run.state.steps.get(id);
+      invariant(step, `step ${id} has a delivery but is not pending`);
+      step.delivery = JSON.parse(delivery) as Delivery;
+      run.savedSteps.add(id);
+    }
+    for (const step of run.state.steps.values()) {
+      if (step.delivery.status === 'running') run.handedOut.set(step.scheduledEventId, step.delivery.attempt);
+    }
+    run.inbox = Inbox.of(this.#inboxOf(row.key));
+    return run;
+  }
+
+  #inboxOf(key: number): InboxGroup[] {
+    const groups: InboxGroup[] = [];
+    for (const row of this.#sql.inbox.iterate(key)) {
+      const { seq, events, checksum } = row as { seq: number; events: string; checksum: string | null };
+      invariant(
+        checksum === null || checksum === checksumOf('inbox', key, seq, events),
+        `what arrived as number ${seq} does not fit its checksum`,
+      );
+      groups.push({ seq, events: JSON.parse(events) as NewEvent[] });
+    }
+    return groups;
+  }
+
+  /** Rows that belong to no run, or to none that is open, by table; there should be none. */
+  orphans(): { table: string; runKey: number }[] {
+    return reading(() => this.#sql.orphans.all() as { table: string; runKey: number }[]);
+  }
+
+  /** Runs that had something queued or with a worker when the process ended. */
+  activeRuns(): string[] {
+    return this.#idsOf(reading(() => this.#sql.active.all() as number[]));
+  }
+
+  /** With what is known of the code that could not go on with each. */
+  heldBackRuns(catalog: string): { runId: string; workflowType: string; misfits: ReadonlySet<string> }[] {
+    const keys = reading(() => this.#sql.heldBack.all(catalog) as number[]);
+    return this.#rowsOf(keys).map((row) => {
+      const { misfits = [] } = JSON.parse(row.held_back ?? '{}') as Partial<HeldBack>;
+      return { runId: row.run_id, workflowType: row.workflow_type, misfits: new Set(misfits) };
+    });
+  }
+
+  heldBackCount(): number {
+    return unlessDamaged(() => this.#sql.heldBackCount.get() as number) ?? 0;
+  }
+
+  /** Whether one of the youngest open runs is of the catalog: looking at all of them could take long. */
+  hasOpenRuns(catalog: string): boolean {
+    return unlessDamaged(() => this.#sql.openRunOf.get(catalog)) !== undefined;
+  }
+
+  dueRuns(now: number, limit: number): string[] {
+    const most = limit + this.#unreadable.size;
+    return this.#idsOf(reading(() => this.#sql.due.all(now, most) as number[]));
+  }
+
+  /** The keys come from an index alone, so that one row which cannot be read does not hide the others. */
+  #rowsOf(keys: readonly number[]): RunRow[] {
+    const rows: RunRow[] = [];
+    for (const key of keys) {
+      const row = this.readableRow(key);
+      invariant(row || this.#unreadable.has(key), 'the run has no row');
+      if (row) rows.push(row);
+    }
+    return rows;
+  }
+
+  /** Undefined of a run that is not there, or not any more, and of one whose row cannot be read. */
+  readableRow(key: number): RunRow | undefined {
+    if (this.#unreadable.has(key)) return undefined;
+    try {
+      return this.runByKey(key);
+    } catch (error) {
+      if (storageFailure(error) !== 'definite') throw error;
+      this.#cannotRead(key, error as Error);
+      return undefined;
+    }
+  }
+
+  #idsOf(keys: readonly number[]): string[] {
+    return this.#rowsOf(keys).map((row) => row.run_id);
+  }
+
+  #cannotRead(key: number, error: Error): void {
+    this.#unreadable.add(key);
+    this.onUnreadable(`run number ${key}`, error);
+  }
+
+  /** The run is set apart until the next start. */
+  setApart(key: number, reason: string): void {
+    this.#sql.setApart.run(reason, key);
+  }
+
+  hasDamagedRuns(): boolean {
+    return reading(() => this.#sql.anyDamaged.get()) !== undefined;
+  }
+
+  /** At a start: what was damaged may have been restored. It is taken up, since it may have missed something. */
+  tryDamagedAgain(): void {
+    this.#sql.tryAgain.run();
+  }
+
+  get unreadableRuns(): number {
+    return this.#unreadable.size;
+  }
+
+  nextWakeAt(): number | undefined {
+    return reading(() => this.#sql.nextWakeAt.get() as number | null) ?? undefined;
+  }
+
+  idempotency(key: string): { fingerprint: string; workflowId: string; runId: string } | undefined {
+    return reading(() => this.#sql.idempotency.get(key)) as ReturnType<Tables['idempotency']>;
+  }
+
+  /** The runs of the chain that began with this one, over continue-as-new, retry and reset. */
+  chainKeys(firstRunId: string): number[] {
+    return reading(() => this.#sql.chain.all({ first: firstRunId }) as number[]);
+  }
+
+  /** Up to `limit` runs of the id that were started after one, the latest first. */
+  laterRuns({ workflow_id: workflowId, key }: RunRow, limit: number): RunRow[] {
+    return this.#rowsOf(reading(() => this.#sql.laterRuns.all(workflowId, key, limit) as number[]));
+  }
+
+  /** All runs below the workflow whose first run this is, in the order in which they were started. */
+  descendantKeys(tree: string): number[] {
+    return reading(() => this.#sql.descendants.all(tree) as number[]);
+  }
+
+  /** Up to `limit` runs of the tree that are paused, whoever has done it, in the order in which they were started. */
+  pausedOfTree(tree: string, after: number, limit: number): { key: number; runId: string }[] {
+    const keys = reading(() => this.#sql.pausedOfTree.all({ tree, after, limit }) as number[]);
+    return this.#rowsOf(keys).map(({ key, run_id: runId }) => ({ key, runId }));
+  }
+
+  /** The trees of which a run waits for its budget. */
+  treesThatWaitForBudgets(): string[] {
+    return reading(() => this.#sql.treesPausedByBudget.all() as string[]);
+  }
+
+  /** What says what was spent and is not in the history yet: events that have arrived, and steps that are under way. */
+  openCosts(key: number): { arrived: NewEvent[]; open: CostRecord[] } {
+    return readingRun(key, () => {
+      const arrived = this.#inboxOf(key).flatMap((group) => group.events);
+      const steps = this.#sql.steps.all(key) as { delivery: string }[];
+      const open = steps.flatMap(({ delivery }) => (JSON.parse(delivery) as Delivery).costs ?? []);
+      return { arrived, open };
+    });
+  }
+
+  expiredRuns(closedBefore: number, limit: number): { key: number; runId: string }[] {
+    const most = limit + this.#unreadable.size;
+    const keys = reading(() => this.#sql.expired.all(closedBefore, most) as number[]);
+    const expired: { key: number; runId: string }[] = [];
+    for (const key of keys) for (const runId of this.#idsOf([key])) expired.push({ key, runId });
+    return expired;
+  }
+
+  /** How many open descendants each tree has. */
+  openDescendants(): [tree: string, count: number][] {
+    return unlessDamaged(() => this.#sql.openDescendants.all() as [string, number][]) ?? [];
+  }
+
+  /** The latest instant at which a run is known to have closed or, where none has, to have been started. */
+  newestInstant(): number | undefined {
+    return unlessDamaged(() => this.#sql.newestInstant.get() as number | null) ?? undefined;
+  }
+
+  /** Newest first, among the runs with these keys. */
+  listRuns(filter: RunFilter, keys: { from: number; before: number }, limit: number): RunRow[] {
+    const where = ['key < @before', 'key >= @from'];
+    if (filter.workflowType !== undefined) where.push('workflow_type = @workflowType');
+    if (filter.catalog !== undefined) where.push('catalog = @catalog');
+    if (filter.status !== undefined) where.push('status = @status');
+    if (filter.workflowId !== undefined) where.push('workflow_id = @workflowId');
+    if (filter.workflowIdPrefix !== undefined)
+      where.push('substr(workflow_id, 1, length(@workflowIdPrefix)) = @workflowIdPrefix');
+    if (filter.startedAfter !== undefined) where.push('started_at > @startedAfter');
+    if (filter.startedBefore !== undefined) where.push('started_at < @startedBefore');
+    if (filter.heldBack) where.push('held_back IS NOT NULL');
+    if (filter.paused) where.push('paused IS NOT NULL');
+    const select = `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY key DESC LIMIT @limit`;
+    return reading(() => this.#db.prepare(select).all({ ...bound(filter), ...keys, limit }) as RunRow[]);
+  }
+}
+
+/** What is bound: that a run is held back or paused is part of the text. */
+const bound = ({ heldBack: _heldBack, paused: _paused, ...values }: RunFilter) => values;
+
+/** A saved instant that is earlier than needed costs one look; a later one would lose the wake-up. */
+function wakesTooLate(saved: number | undefined, needed: number | undefined): boolean {
+  return needed !== undefined && (saved === undefined || saved > needed);
+}
+
+/** What the engine can do without, from a table of which a part may be unreadable. */
+function unlessDamaged<T>(read: () => T): T | undefined {
+  try {
+    return reading(read);
+  } catch (error) {
+    if (!isCorruption(error)) throw error;
+    return undefined;
+  }
+}

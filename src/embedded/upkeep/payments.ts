@@ -1,0 +1,72 @@
+/**
+ * Runs that have waited for their budget go on once it suffices, a few at a time: a tree can have ten thousand of them, and
+ * others want the thread as well.
+ *
+ * 1. What is on disk before the caller is answered is that the budget suffices, and that is enough: whoever is paused by a
+ *    budget that suffices goes on. Those whom the last process has left are looked for at the start.
+ * 2. A budget that is met again meanwhile ends it; raising that one begins anew.
+ */
+import { isMet } from '../../core/cost/budget.js';
+import type { Kernel } from '../kernel.js';
+import type { Lifecycle } from '../life/lifecycle.js';
+import type { Purses } from '../life/purses.js';
+import type { Damage } from './damage.js';
+
+/** Runs that go on before other work gets its turn. */
+const BATCH = 50;
+
+export class Payments {
+  /** Trees that are being paid for, and the last run that has been, by its key. */
+  readonly #paidUpTo = new Map<string, number>();
+  #isStopped = false;
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly lifecycle: Lifecycle,
+    private readonly purses: Purses,
+    private readonly damage: Damage,
+  ) {}
+
+  start(): void {
+    for (const tree of this.kernel.tables.treesThatWaitForBudgets()) {
+      if (this.#suffices(tree)) this.#goOn(tree, 0);
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** All that wait for this budget, those of the first batch in this transition. All who are paused have to be on disk. */
+  payFor(tree: string): void {
+    const isUnderWay = this.#paidUpTo.has(tree);
+    this.#paidUpTo.set(tree, 0);
+    if (!isUnderWay) this.#paySome(tree);
+  }
+
+  #suffices(tree: string): boolean {
+    const purse = this.purses.ofTree(tree);
+    return purse !== undefined && !isMet(purse.amount, purse.spent);
+  }
+
+  #paySome(tree: string): void {
+    const { runs, tables } = this.kernel;
+    const waiting = this.#suffices(tree)
+      ? tables.pausedOfTree(tree, this.#paidUpTo.get(tree) ?? 0, BATCH)
+      : [];
+    for (const { runId } of waiting) {
+      const run = this.damage.contain(() => runs.get(runId));
+      if (run && !run.isClosed) this.lifecycle.resume(run, 'budget');
+    }
+    const last = waiting.at(-1);
+    if (last) this.#goOn(tree, last.key);
+    else this.#paidUpTo.delete(tree);
+  }
+
+  #goOn(tree: string, paidUpTo: number): void {
+    this.#paidUpTo.set(tree, paidUpTo);
+    this.kernel.scheduler.soon(() => {
+      if (!this.#isStopped) this.damage.contain(() => this.#paySome(tree));
+    });
+  }
+}

@@ -1,0 +1,159 @@
+/** What retention must not remove, and what it must not leave. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Command } from '../../core/history/command.js';
+import type { RunRef } from '../../engine.js';
+import type { EmbeddedEngine } from '../index.js';
+import { CATALOG, complete, Folder, HandClock, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
+import { SettledTime } from './settled-time.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+describe('the time that retention goes by', () => {
+  it('does not follow a jump forward until it has lasted for an hour', () => {
+    const clock = new HandClock();
+    const start = clock.now();
+    const time = new SettledTime(clock, start);
+    clock.ms += HOUR;
+    expect(time.now()).toBe(start + HOUR);
+    clock.offsetMs = 8 * DAY;
+    expect(time.now()).toBe(start + HOUR);
+    clock.ms += HOUR / 2;
+    expect(time.now()).toBe(start + 1.5 * HOUR);
+    clock.offsetMs = 0;
+    expect(time.now()).toBe(start + 1.5 * HOUR);
+    clock.offsetMs = 8 * DAY;
+    expect(time.now()).toBe(start + 1.5 * HOUR);
+    clock.ms += HOUR;
+    expect(time.now()).toBe(clock.now());
+  });
+
+  it('follows a clock that is corrected a little, and one that is set back', () => {
+    const clock = new HandClock();
+    const time = new SettledTime(clock, clock.now());
+    clock.offsetMs = 30_000;
+    expect(time.now()).toBe(clock.now());
+    clock.offsetMs = -DAY;
+    expect(time.now()).toBe(clock.now());
+  });
+
+  it('begins at the newest instant that is stored, whatever the clock of the machine shows', () => {
+    const clock = new HandClock();
+    expect(new SettledTime(clock, clock.now() - 9 * DAY).now()).toBe(clock.now() - 9 * DAY);
+    expect(new SettledTime(clock, undefined).now()).toBe(clock.now());
+  });
+});
+
+describe('removal', () => {
+  let folder: Folder;
+  let engine: EmbeddedEngine;
+  let worker: ScriptedWorker;
+  beforeEach(() => {
+    folder = new Folder();
+  });
+  afterEach(() => folder.remove());
+
+  const start = (workflowId: string): Promise<RunRef> =>
+    engine.start({ workflowType: 'flow', catalog: CATALOG, input: [`"of ${workflowId}"`], workflowId });
+
+  const continueAsNew: Command = { kind: 'continueAsNew', workflowType: 'flow', input: ['"later"'] };
+
+  /** Resolves when all that was decided is on disk, by writing something of no consequence. */
+  const onDisk = (run: RunRef): Promise<void> => engine.recordTrace(run, {});
+
+  async function gone(run: RunRef): Promise<boolean> {
+    for (let looks = 0; looks < 2_000; looks++) {
+      const found = await engine.describe(run).catch((error: Error) => error.name);
+      if (found === 'WorkflowNotFoundError') return true;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return false;
+  }
+
+  it('leaves a run alone whose time has come only by a clock that was set', async () => {
+    const clock = new HandClock();
+    engine = folder.open({ clock, limits: { retentionMs: 50 } });
+    worker = new ScriptedWorker(engine);
+    const run = await start('a');
+    await worker.turn(complete());
+    await engine.outcome(run, { waitMs: 5_000 });
+    clock.offsetMs = 8 * DAY;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await engine.describe(run)).status).toBe('completed');
+    clock.ms += 1_000;
+    expect(await gone(run)).toBe(true);
+  });
+
+  it('counts from the end of a run, however long ago it was started', async () => {
+    const clock = new HandClock();
+    engine = folder.open({ clock, limits: { retentionMs: 1_000 } });
+    worker = new ScriptedWorker(engine);
+    const old = await start('old');
+    await worker.turn(timer(1, HOUR));
+    clock.pass(10_000);
+    const before = await start('before');
+    await worker.turn(complete());
+    await engine.outcome(before, { waitMs: 5_000 });
+    clock.pass(600);
+    await engine.signal(old, 'end', []);
+    await worker.turn(complete());
+    await engine.outcome(old, { waitMs: 5_000 });
+    clock.pass(500);
+    expect(await gone(before)).toBe(true);
+    expect((await engine.describe(old)).status).toBe('completed');
+  });
+
+  it('keeps the first run of a chain, and with it the input, for as long as there is a later one', async () => {
+    engine = folder.open({ limits: { retentionMs: 30 } });
+    worker = new ScriptedWorker(engine);
+    const first = await start('chain');
+    await worker.turn(continueAsNew);
+    const second = await worker.turn(continueAsNew);
+    const third = await worker.turn(timer(1, 1_000));
+    await onDisk(first);
+    expect(await gone({ workflowId: 'chain', runId: second.runId })).toBe(true);
+    expect((await engine.describe(first)).input).toBe('"of chain"');
+    await worker.turn(complete());
+    expect(await gone({ workflowId: 'chain', runId: third.runId })).toBe(true);
+    expect(await gone(first)).toBe(true);
+  });
+
+  it('frees the id of a run that a refused message had brought into memory', async () => {
+    engine = folder.open({ limits: { retentionMs: 100 } });
+    worker = new ScriptedWorker(engine);
+    const run = await start('a');
+    await worker.turn(complete());
+    await engine.outcome(run, { waitMs: 5_000 });
+    await expect(engine.signal({ workflowId: 'a' }, 'late', [])).rejects.toThrow('is closed');
+    expect(await gone(run)).toBe(true);
+    const again = await start('a');
+    expect(again.runId).not.toBe(run.runId);
+  });
+
+  it('does not part a child that continued as new long ago from its parent', async () => {
+    engine = folder.open({ limits: { retentionMs: 30 } });
+    worker = new ScriptedWorker(engine);
+    const parent = await start('parent');
+    await worker.turn({
+      kind: 'startChild',
+      childSeq: '1',
+      workflowId: 'child',
+      workflowType: 'flow',
+      input: [],
+      parentClosePolicy: 'TERMINATE',
+    });
+    const runIds: string[] = [];
+    while (runIds.length < 3) {
+      const task = await worker.next('turn');
+      if (task.workflowId === 'child') runIds.push(task.runId);
+      worker.completeTurn(
+        task,
+        task.workflowId !== 'child' ? [] : [runIds.length < 3 ? continueAsNew : timer(1, HOUR)],
+      );
+    }
+    await onDisk(parent);
+    expect(await gone({ workflowId: 'child', runId: runIds[1]! })).toBe(true);
+    await engine.terminate(parent, 'enough');
+    expect((await engine.outcome({ workflowId: 'child' }, { waitMs: 5_000 }))?.status).toBe('terminated');
+  });
+});

@@ -1,0 +1,68 @@
+/**
+ * Closed runs leave after their time, a few at a commit, so that removal never holds up other work.
+ *
+ * 1. What is removed is gone, so a clock that was set is not believed at once (`SettledTime`).
+ * 2. The first run of a chain stays as long as a later one does: it has the input that the chain was started with.
+ */
+import type { Timer } from '../../core/clock.js';
+import { faultPoint } from '../../core/fault-point.js';
+import type { Kernel } from '../kernel.js';
+import type { Damage } from './damage.js';
+import { SettledTime } from './settled-time.js';
+
+/** How often closed runs are looked for when there were none to remove. */
+const INTERVAL_MS = 60_000;
+
+/** Between two batches, so that others get the writer in between. */
+const PAUSE_MS = 20;
+
+export class Retention {
+  #timer: Timer | undefined;
+  #isStopped = false;
+  readonly #time: SettledTime;
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly damage: Damage,
+  ) {
+    this.#time = new SettledTime(kernel.clock, kernel.tables.newestInstant());
+  }
+
+  start(): void {
+    this.#schedule(Math.min(INTERVAL_MS, this.kernel.limits.retentionMs));
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#isStopped) return;
+    const look = () => {
+      if (!this.damage.contain(() => this.#remove())) this.#schedule(INTERVAL_MS);
+    };
+    this.#timer = this.kernel.scheduler.after(afterMs, look, true);
+  }
+
+  #remove(): true {
+    const { commit, limits, listeners, runs, tables } = this.kernel;
+    const expired = tables.expiredRuns(this.#time.now() - limits.retentionMs, limits.retentionBatch);
+    if (expired.length === 0) {
+      this.#schedule(Math.min(INTERVAL_MS, limits.retentionMs));
+      return true;
+    }
+    for (const { key, runId } of expired) {
+      commit.write(() => {
+        tables.deleteRun(key);
+        faultPoint('retention');
+      });
+      commit.afterCommit(() => {
+        runs.removed(runId);
+        listeners.removed(runId);
+      });
+    }
+    commit.afterCommit(() => this.#schedule(PAUSE_MS));
+    return true;
+  }
+}

@@ -1,0 +1,257 @@
+/** Due times: clocks that are set, waits that are no whole numbers, turns that are tried again. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DEFAULT_STEP_RETRY } from '../../core/run/retry.js';
+import type { RunRef } from '../../engine.js';
+import { EmbeddedEngine } from '../index.js';
+import {
+  CATALOG,
+  complete,
+  Folder,
+  HandClock,
+  ScriptedWorker,
+  step,
+  timer,
+  workflow,
+} from '../scripted-worker.fixture.js';
+
+let folder: Folder;
+let clock: HandClock;
+beforeEach(() => {
+  folder = new Folder();
+  clock = new HandClock();
+});
+afterEach(() => folder.remove());
+
+const start = (engine: EmbeddedEngine, workflowId: string, workflowType = 'flow'): Promise<RunRef> =>
+  engine.start({ workflowType, catalog: CATALOG, input: ['1'], workflowId });
+
+describe('a clock that is set', () => {
+  it('back for a while and then right again does not keep anything from becoming due', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const first = await start(engine, 'a');
+    await worker.turn(timer(1, 10_000));
+    clock.offsetMs = -3_600_000;
+    await start(engine, 'b');
+    await worker.turn(timer(1, 10));
+    clock.ms += 20;
+    expect((await worker.turn()).workflowId).toBe('b');
+    await engine.recordTrace(first, {});
+    // Now the engine waits for the timer of a, which is an hour away by this clock.
+    clock.offsetMs = 0;
+    clock.ms += 10_000;
+    const turn = await worker.next('turn');
+    expect(turn.runId).toBe(first.runId);
+    expect(turn.events.map(({ type }) => type)).toContain('TIMER_FIRED');
+  });
+
+  it('forward makes due what its time says, within a look', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    await start(engine, 'a');
+    await worker.turn(timer(1, 3_600_000));
+    await start(engine, 'b');
+    await worker.turn();
+    clock.offsetMs = 3_600_000;
+    expect((await worker.next('turn')).workflowId).toBe('a');
+  });
+});
+
+describe('a clock that was ahead for a while', () => {
+  it('does not put off what begins after it is right again', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    clock.offsetMs = 10 * 365 * 86_400_000;
+    await engine.signal(run, 'from the future', []);
+    await worker.turn();
+    clock.offsetMs = 0;
+    await engine.signal(run, 'from now', []);
+    await worker.turn(timer(1, 1_000), step(2, 'work', { startToCloseTimeoutMs: 1_000 }));
+    await worker.next('step');
+    clock.ms += 2_000;
+    const turn = await worker.turn();
+    expect(turn.events.map(({ type }) => type)).toContain('TIMER_FIRED');
+    // The attempt has timed out as well, and is tried again.
+    clock.ms += 60_000;
+    expect((await worker.next('step')).attempt).toBe(2);
+    const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
+    const times = events.map(({ at }) => at);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+  });
+});
+
+describe('a backoff that is no whole number of milliseconds', () => {
+  it('is rounded up, for steps', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    const retry = {
+      ...DEFAULT_STEP_RETRY,
+      initialIntervalMs: 1_001,
+      backoffCoefficient: 1.1,
+      maximumAttempts: 5,
+    };
+    await worker.turn(step(1, 'work', { retry }));
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      worker.failStep(await worker.next('step'));
+      clock.ms += 60_000;
+    }
+    worker.completeStep(await worker.next('step'));
+    await worker.turn(complete());
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
+  it('is rounded up, for workflows', async () => {
+    const engine = folder.open({ clock });
+    const retry = {
+      ...DEFAULT_STEP_RETRY,
+      initialIntervalMs: 33,
+      backoffCoefficient: 1.1,
+      maximumAttempts: 5,
+    };
+    const worker = new ScriptedWorker(engine, { workflows: [workflow('flow', { retry })] });
+    const run = await start(engine, 'a');
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+      await worker.turn({ kind: 'failRun', failure });
+      clock.ms += 60_000;
+    }
+    await worker.turn(complete());
+    const outcome = await engine.outcome({ workflowId: run.workflowId }, { waitMs: 5_000 });
+    expect(outcome?.status).toBe('completed');
+  });
+
+  it('holds back a run whose turn asks for one, and nothing else', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const strange = await start(engine, 'a');
+    await worker.turn(timer(1, 1.5));
+    await start(engine, 'b');
+    await worker.turn(timer(1, Number.MAX_SAFE_INTEGER));
+    const healthy = await start(engine, 'c');
+    await worker.turn(complete());
+    expect((await engine.outcome(healthy, { waitMs: 5_000 }))?.status).toBe('completed');
+    expect((await engine.describe(strange)).heldBack?.reason).toContain('startTimer of 1.5 ms');
+  });
+});
+
+describe('a run in its retry backoff', () => {
+  it('takes messages and makes its first turn when its time has come (as on Temporal)', async () => {
+    const engine = folder.open({ clock });
+    const retry = { ...DEFAULT_STEP_RETRY, initialIntervalMs: 10_000, maximumAttempts: 2 };
+    const worker = new ScriptedWorker(engine, { workflows: [workflow('flow', { retry })] });
+    const { workflowId } = await start(engine, 'a');
+    const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+    await worker.turn({ kind: 'failRun', failure });
+    await engine.signal({ workflowId }, 'early', []);
+    const update = engine.update({ workflowId }, 'change', []);
+    await start(engine, 'b');
+    expect((await worker.turn()).workflowId).toBe('b');
+    clock.ms += 10_000;
+    const turn = await worker.next('turn');
+    expect(turn.workflowId).toBe('a');
+    expect(turn.events.map(({ type }) => type)).toEqual([
+      'WORKFLOW_EXECUTION_STARTED',
+      'WORKFLOW_EXECUTION_SIGNALED',
+      'WORKFLOW_TASK_SCHEDULED',
+    ]);
+    const { updateId } = turn.updates[0]!;
+    worker.completeTurn(turn, [
+      { kind: 'acceptUpdate', updateId },
+      { kind: 'completeUpdate', updateId, result: '7' },
+      complete(),
+    ]);
+    expect(await update).toBe('7');
+  });
+});
+
+describe('a held back run whose time has come', () => {
+  const misfit = { kind: 'application', type: 'NonDeterministicError', message: 'does not fit' } as const;
+
+  /** Commits while `waits` goes on, on an engine where nothing else happens. */
+  async function commitsDuring(prepare: (engine: EmbeddedEngine) => Promise<void>): Promise<number> {
+    let commits = 0;
+    const observer = { committed: () => void commits++ };
+    const engine = EmbeddedEngine.open({ dataDir: folder.path, clock, observer });
+    try {
+      await prepare(engine);
+      commits = 0;
+      clock.ms += 3_600_000;
+      // Long enough for the engine to look at the clock, and for hundreds of commits if it went round and round.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return commits;
+    } finally {
+      await engine.close();
+    }
+  }
+
+  it('waits for a worker without being committed again and again', async () => {
+    const commits = await commitsDuring(async (engine) => {
+      const worker = new ScriptedWorker(engine);
+      await start(engine, 'a');
+      const { turnId, runId } = await worker.next('turn');
+      worker.say({ kind: 'turnFailed', turnId, runId, cause: 'NON_DETERMINISTIC_ERROR', failure: misfit });
+      worker.lose();
+    });
+    expect(commits).toBeLessThan(5);
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    await worker.turn(complete());
+    expect((await engine.outcome({ workflowId: 'a' }, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
+  it('is tried again after a pause that grows, and leaves one event and not one per try', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    for (const pauseMs of [1_000, 4_000, 16_000]) {
+      const { turnId, runId } = await worker.next('turn');
+      worker.say({ kind: 'turnFailed', turnId, runId, cause: 'NON_DETERMINISTIC_ERROR', failure: misfit });
+      clock.pass(pauseMs - 1);
+      // Another run's turn shows that nothing else waits to be given out, and its timer that the engine has looked.
+      const workflowId = `beside ${pauseMs}`;
+      await start(engine, workflowId);
+      expect((await worker.turn(timer(1, 0))).workflowId).toBe(workflowId);
+      expect((await worker.turn(complete())).workflowId).toBe(workflowId);
+      clock.pass(1);
+    }
+    await worker.turn(complete());
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('completed');
+    const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
+    expect(events.filter(({ type }) => type === 'WORKFLOW_TASK_FAILED')).toHaveLength(1);
+  });
+
+  it('is not held back any more once a turn has only refused what it was for', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const update = engine.update(run, 'change', []);
+    const { turnId, runId } = await worker.next('turn');
+    worker.say({ kind: 'turnFailed', turnId, runId, cause: 'NON_DETERMINISTIC_ERROR', failure: misfit });
+    clock.ms += 2_000;
+    const again = await worker.next('turn');
+    const { updateId } = again.updates[0]!;
+    const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+    worker.completeTurn(again, [{ kind: 'rejectUpdate', updateId, reason: 'validator', failure }]);
+    await expect(update).rejects.toThrow('no');
+    expect((await engine.describe(run)).heldBack).toBeUndefined();
+  });
+
+  it('is not held back any more when nothing waits for the turn that failed', async () => {
+    const commits = await commitsDuring(async (engine) => {
+      const worker = new ScriptedWorker(engine);
+      const run = await start(engine, 'a');
+      await worker.turn();
+      const update = engine.update(run, 'change', []).catch((error: Error) => error.name);
+      const { turnId, runId } = await worker.next('turn');
+      worker.say({ kind: 'turnFailed', turnId, runId, cause: 'NON_DETERMINISTIC_ERROR', failure: misfit });
+      worker.lose();
+      await engine.terminate(await start(engine, 'b'), 'to have all of it on disk');
+      void update;
+    });
+    expect(commits).toBeLessThan(5);
+  });
+});

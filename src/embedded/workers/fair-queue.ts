@@ -1,0 +1,192 @@
+/**
+ * What waits, in lanes: the next item comes from the lane that was served longest ago, so one lane with a hundred
+ * thousand items delays another one by its share and not by its length. A lane is there only while something waits in it.
+ * Within a lane what is urgent comes first.
+ *
+ * Items differ in what they need. Those whose need nobody can meet at the moment hold up nobody else: they are kept apart
+ * by their needs, of which there are few, and a lane that is served for one need has been served for all of them.
+ */
+export interface Need {
+  /** The same for the same need. */
+  readonly key: string;
+}
+
+/** The item that comes next, and where it stands. */
+export interface Next<T, N extends Need> {
+  readonly item: T;
+  readonly lane: string;
+  readonly need: N;
+}
+
+export class FairQueue<T, N extends Need> {
+  readonly #byNeed = new Map<string, { need: N; lanes: Lanes<T> }>();
+  /** Counts up with every place in the order of service that is given out. */
+  #lastPlace = 0;
+  #length = 0;
+
+  push(lane: string, need: N, item: T, isUrgent = false): void {
+    this.#length++;
+    let waiting = this.#byNeed.get(need.key);
+    if (!waiting) {
+      waiting = { need, lanes: new Map() };
+      this.#byNeed.set(need.key, waiting);
+    }
+    let known = waiting.lanes.get(lane);
+    if (!known) {
+      known = { place: ++this.#lastPlace, urgent: undefined, others: new Fifo() };
+      waiting.lanes.set(lane, known);
+    }
+    if (isUrgent) {
+      known.urgent ??= new Fifo();
+      known.urgent.push(item);
+    } else known.others.push(item);
+  }
+
+  /** The next item among those whose need can be met. It stays until it is taken. */
+  next(canBeMet: (need: N) => boolean): Next<T, N> | undefined {
+    let next: { lane: string; first: Lane<T>; need: N } | undefined;
+    for (const { need, lanes } of this.#byNeed.values()) {
+      const [lane, first] = firstOf(lanes);
+      if (next && !comesBefore({ lane, first }, next)) continue;
+      if (canBeMet(need)) next = { lane, first, need };
+    }
+    if (!next) return undefined;
+    const { lane, first, need } = next;
+    return { item: first.urgent?.peek() ?? first.others.peek()!, lane, need };
+  }
+
+  /** Takes out what `next` has shown. */
+  take({ lane, need }: Next<T, N>): void {
+    const { lanes } = this.#byNeed.get(need.key)!;
+    const served = lanes.get(lane)!;
+    if (served.urgent?.length) served.urgent.shift();
+    else served.others.shift();
+    this.#length--;
+    // The other needs of the lane go first among its own, so that none of them waits for ever.
+    for (const { lanes: others } of this.#byNeed.values()) {
+      const known = others === lanes ? undefined : others.get(lane);
+      if (known) this.#toTheEnd(others, lane, known);
+    }
+    if (served.urgent?.length || served.others.length) this.#toTheEnd(lanes, lane, served);
+    else lanes.delete(lane);
+    if (lanes.size === 0) this.#byNeed.delete(need.key);
+  }
+
+  #toTheEnd(lanes: Lanes<T>, name: string, lane: Lane<T>): void {
+    lane.place = ++this.#lastPlace;
+    lanes.delete(name);
+    lanes.set(name, lane);
+  }
+
+  /** Takes out all that has this need. */
+  takeAll({ key }: N): T[] {
+    const lanes = this.#byNeed.get(key)?.lanes ?? new Map<string, Lane<T>>();
+    const items = [...lanes.values()].flatMap((lane) => [...itemsOf(lane)]);
+    this.#byNeed.delete(key);
+    this.#length -= items.length;
+    return items;
+  }
+
+  /** How many come before the first item in the lane that fits, if all needs can be met; undefined when none does. */
+  before(lane: string, { key }: N, fits: (item: T) => boolean): number | undefined {
+    const own = this.#byNeed.get(key)?.lanes.get(lane);
+    if (!own) return undefined;
+    let ahead = 0;
+    let isFound = false;
+    for (const item of itemsOf(own)) {
+      isFound = fits(item);
+      if (isFound) break;
+      ahead++;
+    }
+    if (!isFound) return undefined;
+    let before = ahead;
+    for (const { lanes } of this.#byNeed.values()) {
+      for (const other of lanes.values()) {
+        if (other === own) continue;
+        // Every lane is served once in between, and those that come first once more.
+        before += Math.min(lengthOf(other), other.place < own.place ? ahead + 1 : ahead);
+      }
+    }
+    return before;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What waiting items need. */
+  get needs(): N[] {
+    return [...this.#byNeed.values()].map(({ need }) => need);
+  }
+
+  /** All that waits. */
+  *[Symbol.iterator](): Iterator<T> {
+    for (const { lanes } of this.#byNeed.values()) for (const lane of lanes.values()) yield* itemsOf(lane);
+  }
+}
+
+/** In the order of service: a Map keeps insertion order, and a lane goes to its end when it is served. */
+type Lanes<T> = Map<string, Lane<T>>;
+
+interface Lane<T> {
+  /** In the order of service over all needs. */
+  place: number;
+  /** Most lanes never have any. */
+  urgent: Fifo<T> | undefined;
+  others: Fifo<T>;
+}
+
+interface Candidate {
+  lane: string;
+  first: Lane<unknown>;
+}
+
+function firstOf<T>(lanes: Lanes<T>): [string, Lane<T>] {
+  for (const entry of lanes) return entry;
+  throw new RangeError('a need without lanes is not kept');
+}
+
+function comesBefore(a: Candidate, b: Candidate): boolean {
+  if (a.lane === b.lane && hasUrgent(a) !== hasUrgent(b)) return hasUrgent(a);
+  return a.first.place < b.first.place;
+}
+
+const hasUrgent = ({ first }: Candidate): boolean => (first.urgent?.length ?? 0) > 0;
+
+const lengthOf = ({ urgent, others }: Lane<unknown>): number => (urgent?.length ?? 0) + others.length;
+
+function* itemsOf<T>({ urgent, others }: Lane<T>): Generator<T> {
+  if (urgent) yield* urgent;
+  yield* others;
+}
+
+/** Cheap at both ends. */
+class Fifo<T> {
+  #items: T[] = [];
+  /** What stands before it has been taken out. */
+  #head = 0;
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  peek(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  shift(): void {
+    this.#head++;
+    if (this.#head > 1_024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    for (let at = this.#head; at < this.#items.length; at++) yield this.#items[at]!;
+  }
+}

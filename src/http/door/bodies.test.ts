@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { Bodies } from './bodies.js';
+
+it('large bodies that come at once are read in their order, one in a round of the loop, and behind them what came on their connection', async () => {
+  const bodies = new Bodies({ bodyBytes: 1, bodiesBytes: 1 });
+  const seen: string[] = [];
+  const [one, other] = [{}, {}];
+  const give = (connection: object, bytes: number, name: string) =>
+    bodies.inTurn(connection, bytes, () => seen.push(name));
+  const round = () => new Promise((resolve) => setImmediate(resolve));
+  give(one, 2_000_000, 'large');
+  give(one, 10, 'behind it');
+  give(other, 10, 'small');
+  give(other, 2_000_000, 'second');
+  expect(seen).toEqual(['small']);
+  for (const next of ['large', 'behind it', 'second']) {
+    await round();
+    expect(seen.at(-1)).toBe(next);
+  }
+  give(one, 10, 'later');
+  expect(seen).toEqual(['small', 'large', 'behind it', 'second', 'later']);
+});

@@ -1,0 +1,68 @@
+/**
+ * Answers what is no HTTP request at all; Node has not made a request of it, so nothing else can.
+ *
+ * On a connection that carries several requests one after the other, the answers to those before come first: whoever
+ * reads the next answer takes it for the one to the next request, and would take for refused what was done.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { PerdureError } from '../../core/errors.js';
+import { errorBody } from '../wire/errors.js';
+import { requestId } from '../wire/request-id.js';
+
+const TRANSPORT_STATUS: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+export class Malformed {
+  /** Requests of a connection that were not answered yet. */
+  readonly #unanswered = new WeakMap<Socket, Set<IncomingMessage>>();
+  /** What is said when they are. */
+  readonly #lastWords = new WeakMap<Socket, () => void>();
+
+  watch(server: Server): void {
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      const { socket } = request;
+      const unanswered = this.#unanswered.get(socket) ?? new Set();
+      this.#unanswered.set(socket, unanswered.add(request));
+      response.once('close', () => {
+        unanswered.delete(request);
+        if (!this.#isOwedAnswers(socket)) this.#lastWords.get(socket)?.();
+      });
+    });
+  }
+
+  refuse(error: Error & { code?: string }, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const say = () => farewell(socket, TRANSPORT_STATUS[error.code ?? ''] ?? '400 Bad Request');
+    if (this.#isOwedAnswers(socket)) this.#lastWords.set(socket, say);
+    else say();
+  }
+
+  /** One that did not arrive whole is itself what is refused. */
+  #isOwedAnswers(socket: Socket): boolean {
+    for (const { complete } of this.#unanswered.get(socket) ?? []) if (complete) return true;
+    return false;
+  }
+}
+
+function farewell(socket: Socket, status: string): void {
+  const body = errorBody(new PerdureError('ValidationError', 'This is not a valid HTTP request'));
+  socket.end(
+    [
+      `HTTP/1.1 ${status}`,
+      `X-Request-ID: ${requestId({})}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+    // A peer that does not end its side would keep the socket otherwise, beyond every timeout.
+    () => socket.destroy(),
+  );
+}

@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest';
+import { Inflow } from '../../core/bounds/inflow.js';
+import { Pace } from './pace.js';
+
+const round = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function untilHandled(handled: unknown[], count: number): Promise<void> {
+  for (let rounds = 0; handled.length < count && rounds < 10_000; rounds++) await round();
+  expect(handled).toHaveLength(count);
+}
+
+it('handles a call at once while few call', () => {
+  const pace = new Pace(new Inflow());
+  let isHandled = false;
+  pace.enter(() => {
+    isHandled = true;
+  });
+  expect(isHandled).toBe(true);
+});
+
+it('keeps the order of many calls, and lets the loop go round between them', async () => {
+  const pace = new Pace(new Inflow());
+  const handled: number[] = [];
+  const calls = Array.from({ length: 1_000 }, (_, i) => i);
+  for (const i of calls) pace.enter(() => handled.push(i));
+  expect(handled.length).toBeLessThan(200);
+  await untilHandled(handled, calls.length);
+  expect(handled).toEqual(calls);
+  expect(pace.waiting).toBe(0);
+});
+
+it('handles fewer of them in a round when each costs much', async () => {
+  let computedMs = 0;
+  const pace = new Pace(new Inflow(), undefined, () => computedMs);
+  const handled: number[] = [];
+  let inThisRound = 0;
+  const perRound: number[] = [];
+  const compute = () => {
+    computedMs += 1;
+    inThisRound++;
+    handled.push(1);
+  };
+  for (let i = 0; i < 600; i++) pace.enter(compute);
+  while (handled.length < 600 && perRound.length < 1_000) {
+    await round();
+    perRound.push(inThisRound);
+    inThisRound = 0;
+  }
+  // The last one has what is left. A round of as many as it may be at most would take six times what it should.
+  expect(perRound.at(-2)).toBeLessThanOrEqual(20);
+  expect(perRound.at(-2)).toBeGreaterThan(5);
+});
+
+it('lets everybody in first when they flood in, and nobody waits for ever', async () => {
+  let now = 0;
+  const inflow = new Inflow(() => now);
+  const pace = new Pace(inflow, () => now);
+  const handled: number[] = [];
+  for (let rounds = 0; !inflow.isFlood && rounds < 100; rounds++) {
+    inflow.arrived();
+    await round();
+  }
+  for (let i = 0; i < 20; i++) {
+    inflow.arrived();
+    pace.enter(() => handled.push(i));
+    now += 4;
+    await round();
+  }
+  expect(handled).toEqual([]);
+  now += 100;
+  inflow.arrived();
+  await round();
+  expect(handled).toHaveLength(20);
+});

@@ -1,0 +1,74 @@
+/**
+ * The calls that wait for a run. Owns their number and their end: a wait ends when the run does, when its time is
+ * up, when the caller hangs up, or when the server drains.
+ */
+import type { ServerResponse } from 'node:http';
+import { type Abort, PlainAbort } from '../../core/abort.js';
+import { PerdureError } from '../../core/errors.js';
+
+/** Waits `waitMs` for something, or until `abort` fires; undefined when it did not come. */
+type Wait<T> = (waitMs: number, abort?: Abort) => Promise<T | undefined>;
+
+export class Waits {
+  private count = 0;
+  private readonly underWay = new Set<{ abort(): void }>();
+  private isDraining = false;
+
+  constructor(private readonly limit: number) {}
+
+  /** Takes a place among those who wait, before anything is started for it; every `enter` is followed by `leave`. */
+  enter(): void {
+    if (this.count >= this.limit) {
+      throw new PerdureError(
+        'TooManyRequestsError',
+        `${this.limit} calls are waiting already; try again shortly`,
+      );
+    }
+    this.count++;
+  }
+
+  leave(): void {
+    this.count--;
+  }
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** Waits for as long as somebody is there to be answered. */
+  async hold<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {
+    if (this.isDraining || response.destroyed) return wait(0);
+    const abort = new PlainAbort();
+    const hangUp = () => abort.abort();
+    this.underWay.add(abort);
+    response.once('close', hangUp);
+    try {
+      return await wait(waitMs, abort);
+    } finally {
+      this.underWay.delete(abort);
+      response.off('close', hangUp);
+    }
+  }
+
+  /** What comes first: the promise, or the server's drain, which gives undefined. */
+  async untilDrained<T>(promise: Promise<T>): Promise<{ value: T } | undefined> {
+    let abort!: () => void;
+    const drained = new Promise<undefined>((resolve) => {
+      abort = () => resolve(undefined);
+    });
+    const wait = { abort };
+    this.underWay.add(wait);
+    if (this.isDraining) abort();
+    try {
+      return await Promise.race([promise.then((value) => ({ value })), drained]);
+    } finally {
+      this.underWay.delete(wait);
+    }
+  }
+
+  /** Ends all waits, now and from now on; those calls answer with what is known. */
+  drain(): void {
+    this.isDraining = true;
+    for (const wait of this.underWay) wait.abort();
+  }
+}

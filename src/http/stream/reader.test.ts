@@ -1,0 +1,211 @@
+/** A reader that is slower than its run: it gets every event once and in order, whatever the others had meanwhile. */
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { costOf } from '../../core/cost/cost.js';
+import type { HistoryEvent } from '../../core/history/event.js';
+import type { Engine, HistoryOptions, HistoryPage } from '../../engine.js';
+import { CostFeed, CostLooks } from './costs.js';
+import { Reader } from './reader.js';
+import { Tails } from './tail.js';
+
+const RUN = { workflowId: 'w', runId: 'r' };
+const FORM = { includePayloads: false, hasRunInIds: false };
+
+/** A run that grows when the test says so. */
+class GrowingRun {
+  readonly events: HistoryEvent[] = [];
+  #hasEnded = false;
+  readonly #grown = new EventEmitter().setMaxListeners(0);
+
+  grow(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const id = this.events.length + 1;
+      const attributes = { signalName: `s${id}`, input: [] };
+      this.events.push({ id, at: id, type: 'WORKFLOW_EXECUTION_SIGNALED', attributes });
+    }
+    this.#grown.emit('grown');
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    const id = this.events.length + 1;
+    this.events.push({ id, at: id, type: 'WORKFLOW_EXECUTION_COMPLETED', attributes: {} });
+    this.#grown.emit('grown');
+  }
+
+  readonly engine = {
+    history: async (_run: unknown, options: HistoryOptions): Promise<HistoryPage> => {
+      const { afterEventId, limit, waitMs = 0, abort } = options;
+      while (this.events.length <= afterEventId && waitMs > 0 && !abort?.aborted) {
+        await new Promise<void>((resolve) => {
+          this.#grown.once('grown', resolve);
+          abort?.addEventListener('abort', () => resolve());
+        });
+      }
+      const events = this.events.slice(afterEventId, afterEventId + limit);
+      return { runId: 'r', events, ended: this.#hasEnded && events.at(-1) === this.events.at(-1) };
+    },
+  } as Partial<Engine> as Engine;
+}
+
+/** What a reader has got; it takes nothing more while it is full. */
+class Socket extends EventEmitter {
+  text = '';
+  isFull = false;
+  destroyed = false;
+
+  write(bytes: Buffer | string): boolean {
+    this.text += bytes.toString();
+    return !this.isFull;
+  }
+  end(bytes: Buffer | string): void {
+    this.write(bytes);
+    this.close();
+  }
+  destroy(): void {
+    this.close();
+  }
+  close(): void {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    this.emit('close');
+  }
+  /** It takes what it had, and with `isFull` one more frame. */
+  drain(isFull = false): void {
+    this.isFull = isFull;
+    this.emit('drain');
+  }
+  /** How many records each frame of costs has. */
+  get costs(): number[] {
+    return [...this.text.matchAll(/event: cost\ndata: (.*)\n/g)].map(
+      ([, data]) => (JSON.parse(data!) as { records: unknown[] }).records.length,
+    );
+  }
+  get eventIds(): number[] {
+    return [...this.text.matchAll(/"eventId":"(\d+)"/g)].map(([, id]) => Number(id));
+  }
+}
+
+function follow(run: GrowingRun, tails: Tails, withCosts = false) {
+  const socket = new Socket();
+  const tail = tails.of(RUN, { historyLength: run.events.length, isOpen: true });
+  let isOver = false;
+  const reader = new Reader({
+    ...{ engine: run.engine, run: RUN, cursor: 0, form: FORM, tail },
+    ...(withCosts && { costs: new CostFeed(new CostLooks(run.engine), RUN) }),
+    response: socket as unknown as ServerResponse,
+    ...{ keepaliveMs: 60_000, stallMs: 60_000 },
+    describeError: (error) => `failed: ${(error as Error).message}`,
+    onEnd: () => {
+      isOver = true;
+    },
+  });
+  reader.start('');
+  socket.isFull = withCosts;
+  return { socket, isOver: () => isOver };
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`${what} has not come`);
+    await new Promise(setImmediate);
+  }
+}
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+describe('a reader that has much to catch up with', () => {
+  it('lets others have their turn in between', async () => {
+    const run = new GrowingRun();
+    run.grow(5_000);
+    const reader = follow(run, new Tails(run.engine));
+    const gotInBetween: number[] = [];
+    await until(
+      () => gotInBetween.push(reader.socket.eventIds.length) > 0 && gotInBetween.at(-1) === 5_000,
+      'all',
+    );
+    reader.socket.close();
+    // 256 events are read at a time.
+    expect(new Set(gotInBetween).size).toBeGreaterThan(5_000 / 256);
+    expect(reader.socket.eventIds).toEqual(upTo(5_000));
+  });
+});
+
+describe('a reader that takes nothing for a while', () => {
+  it.each([1, 2, 5])('misses none of %d batches that a faster one gets meanwhile', async (batches) => {
+    const run = new GrowingRun();
+    run.grow(3);
+    const tails = new Tails(run.engine);
+    const [slow, fast] = [follow(run, tails), follow(run, tails)];
+    await until(() => slow.socket.eventIds.length === 3 && fast.socket.eventIds.length === 3, 'the first');
+    slow.socket.isFull = true;
+    let total = 3;
+    for (let batch = 0; batch < batches; batch++) {
+      run.grow(4);
+      total += 4;
+      await until(() => fast.socket.eventIds.length === total, 'the batch');
+    }
+    expect(slow.socket.eventIds.length).toBeLessThanOrEqual(3 + 4);
+    slow.socket.drain();
+    await until(() => slow.socket.eventIds.length >= total, 'all that the slow one lacks');
+    expect(slow.socket.eventIds).toEqual(upTo(total));
+    expect(fast.socket.eventIds).toEqual(upTo(total));
+    run.grow(1);
+    await until(() => slow.socket.eventIds.length === total + 1, 'what comes later');
+    slow.socket.close();
+    fast.socket.close();
+    expect([slow.isOver(), fast.isOver(), tails.size]).toEqual([true, true, 0]);
+  });
+
+  it('has one frame of what the run spends on its way, and gets all before the end', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const place = { at: 1, stepName: 's', activityId: '1', attempt: 1 };
+    const records = Array.from({ length: 1_700 }, () => ({ ...costOf({ amount: 1 }), ...place }));
+    run.engine.cost = async (_run, _scope, take) => {
+      take({ ...RUN, workflowType: 't', records });
+      return { ...RUN, budget: null };
+    };
+    const { socket, isOver } = follow(run, new Tails(run.engine), true);
+    await until(() => socket.costs.length > 0, 'the first frame');
+    socket.drain(true);
+    await until(() => socket.costs.length > 1, 'the second frame');
+    await new Promise(setImmediate);
+    expect(socket.costs).toEqual([500, 500]);
+    run.end();
+    socket.drain(true);
+    await until(() => socket.costs.length > 2, 'the third frame');
+    await new Promise(setImmediate);
+    expect(socket.costs).toEqual([500, 500, 500]);
+    expect(socket.text).not.toContain('event: done');
+    socket.drain();
+    await until(isOver, 'the end');
+    expect(socket.costs).toEqual([500, 500, 500, 200]);
+    expect(socket.text.indexOf('event: done')).toBeGreaterThan(socket.text.lastIndexOf('event: cost'));
+  });
+
+  it('lets others be heard while a crowd is written to', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const tail = new Tails(run.engine).of(RUN, { historyLength: 1, isOpen: true });
+    let woken = 0;
+    const crowd = Array.from({ length: 100 }, () => ({
+      cursor: 0,
+      wake() {
+        for (const end = performance.now() + 1; performance.now() < end; );
+        woken++;
+      },
+    }));
+    for (const follower of crowd) tail.join(follower);
+    run.grow(1);
+    const wokenInBetween: number[] = [];
+    while (woken < crowd.length) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wokenInBetween.push(woken);
+    }
+    expect(wokenInBetween.some((count) => count > 0 && count < crowd.length)).toBe(true);
+    for (const follower of crowd) tail.leave(follower);
+  });
+});

@@ -1,0 +1,180 @@
+/**
+ * Budgets, on the side of those who spend. Before an attempt of a step begins, the purse of its run's tree is asked; where
+ * that is empty the run is paused and the attempt given back, as if it had never been. What an attempt has spent the purse
+ * hears before anybody hears of its outcome.
+ *
+ * 1. A purse may be filled while a run is on its way to be paused. So it is asked again after each part of that, and what
+ *    was done is undone: a run never waits for a budget that suffices.
+ */
+import type { Info } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { budgetReason, isMet } from '../../core/cost/budget.js';
+import type { CostRecord } from '../../core/cost/cost.js';
+import type { Log } from '../../core/log.js';
+import {
+  PAUSE_SIGNAL,
+  pauseArguments,
+  RESUME_SIGNAL,
+  RUN_PAUSED,
+  resumeArguments,
+} from '../../core/run/pause.js';
+import type { RunRef } from '../../engine.js';
+import { isPausedWithItsRun, pauseStep } from '../acting/pausing.js';
+import type { Cluster } from '../cluster/connection.js';
+import { PURSE, type Purse } from '../cluster/conventions.js';
+import { CODE, isRefused, RefusedCall, unavailable } from '../cluster/errors.js';
+import { readPurse, tellPurse } from '../kept/purses.js';
+import { mayHaveMessages, Runs } from '../reading/runs.js';
+import { toPayloads } from '../translate/payload.js';
+import { int } from '../translate/proto.js';
+import { allowOneMore } from './hand-back.js';
+
+/** Where the cluster does not pause steps, this is how soon the purse is asked again. */
+const ASK_AGAIN_MS = 2_000;
+/** How long a purse that cannot be reached is told again before the outcome goes without it, and how often. */
+const TELL_FOR_MS = 10 * 60_000;
+const TELL_AGAIN_MS = 1_000;
+
+export class Budgets {
+  constructor(
+    private readonly cluster: () => Cluster | undefined,
+    private readonly identity: string,
+    private readonly log: Log,
+  ) {}
+
+  /** What the attempt ends with when nothing may be spent; undefined when it may begin. */
+  async refusal(info: Info, purseId: string): Promise<ApplicationFailure | undefined> {
+    const cluster = this.cluster();
+    const { workflowExecution: run, activityId, attempt } = info;
+    if (!cluster || !run) return undefined;
+    const purse = await readPurse(cluster, purseId);
+    if (!purse || !isEmpty(purse)) {
+      // An attempt before this one may have ended half-way through pausing the run.
+      if (attempt > 1) await this.#resume(cluster, run);
+      return undefined;
+    }
+    const runs = new Runs(cluster);
+    const known = await runs.lookAny(run);
+    if (known?.status !== 'running' || known.isStopping) return undefined;
+    await tellPurse(cluster, purseId, PURSE.waits, run, `${run.runId}/${activityId}/${attempt}/waits`);
+    const reason = budgetReason(purse, purse.spent);
+    if (!(await runs.paused(known))) {
+      await signal(cluster, run, PAUSE_SIGNAL, pauseArguments({ reason, by: 'budget', at: Date.now() }));
+    }
+    if (!(await this.#isStillEmpty(cluster, purseId))) {
+      await this.#resume(cluster, run);
+      return undefined;
+    }
+    // Should one of the two fail, the attempt is counted, or the step asks again later.
+    await Promise.allSettled([
+      allowOneMore(cluster, info, this.identity),
+      pauseStep(cluster, run, activityId),
+    ]);
+    if (!(await this.#isStillEmpty(cluster, purseId))) {
+      await this.#unpauseStep(cluster, run, activityId);
+      await this.#resume(cluster, run);
+    }
+    return ApplicationFailure.create({
+      type: RUN_PAUSED,
+      message: `the run is paused, ${reason}: this attempt was not begun`,
+      nextRetryDelay: ASK_AGAIN_MS,
+    });
+  }
+
+  /**
+   * Resolves when the purse has heard of it. While it cannot be reached the outcome waits too, which could not be told
+   * either: the cluster that has the one has the other. A purse that is no more needs to hear nothing.
+   */
+  async spent(purseId: string, costs: readonly CostRecord[], requestId: string): Promise<void> {
+    const said = costs.map(({ currency, amount }) => ({ currency, amount }));
+    for (const end = performance.now() + TELL_FOR_MS; ; ) {
+      try {
+        const cluster = this.cluster();
+        if (cluster) await tellPurse(cluster, purseId, PURSE.spent, { costs: said }, requestId);
+        return;
+      } catch (error) {
+        if (isRefused(error, CODE.NOT_FOUND)) return;
+        if (error instanceof RefusedCall || performance.now() >= end) {
+          this.log.error({ err: error }, `what was spent could not be told to the budget "${purseId}"`);
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, TELL_AGAIN_MS));
+      }
+    }
+  }
+
+  /** Lets the runs go on that are paused by their budget. */
+  async wake(waiting: unknown): Promise<void> {
+    const cluster = this.cluster();
+    if (!cluster) throw unavailable('this worker has no connection of its own yet', 1);
+    const runs = new Runs(cluster);
+    for (const run of waiting as RunRef[]) {
+      const known = await runs.lookAny(run);
+      if (known?.status !== 'running' || (await runs.paused(known))?.by !== 'budget') continue;
+      // Before the run, as a server does it: one that goes on must not wait for a step that does not.
+      for (const { activityId } of known.pendingSteps.filter(isPausedWithItsRun)) {
+        await this.#unpauseStep(cluster, run, activityId ?? '');
+      }
+      await this.#resume(cluster, run);
+    }
+  }
+
+  /** Whether the workflow at the root of a tree, or any below it, is open. */
+  async isInUse(root: unknown): Promise<boolean> {
+    const { workflowId } = root as { workflowId: string };
+    const cluster = this.cluster();
+    if (!cluster) return true;
+    if ((await new Runs(cluster).lookAny({ workflowId }))?.status === 'running') return true;
+    const { namespace } = cluster;
+    const query = `RootWorkflowId = ${JSON.stringify(workflowId)} AND ExecutionStatus = "Running"`;
+    try {
+      const { count } = await cluster.call((service) =>
+        service.countWorkflowExecutions({ namespace, query }),
+      );
+      return int(count) > 0;
+    } catch (error) {
+      // It cannot say so, such as an older one that does not know the roots of trees: then there may be somebody.
+      if (error instanceof RefusedCall) return true;
+      throw error;
+    }
+  }
+
+  async #isStillEmpty(cluster: Cluster, purseId: string): Promise<boolean> {
+    const purse = await readPurse(cluster, purseId);
+    return purse !== undefined && isEmpty(purse);
+  }
+
+  async #resume(cluster: Cluster, run: RunRef): Promise<void> {
+    const runs = new Runs(cluster);
+    const known = await runs.lookAny(run);
+    if (known?.status !== 'running') return;
+    const paused = await runs.paused(known);
+    if (paused ? paused.by === 'budget' : mayHaveMessages(known))
+      await signal(cluster, run, RESUME_SIGNAL, resumeArguments('budget'));
+  }
+
+  async #unpauseStep(cluster: Cluster, { workflowId, runId }: RunRef, id: string): Promise<void> {
+    const { namespace } = cluster;
+    const execution = { workflowId, runId };
+    await Promise.allSettled([
+      cluster.call((service) =>
+        service.unpauseActivity({ namespace, identity: this.identity, execution, id }),
+      ),
+    ]);
+  }
+}
+
+const isEmpty = ({ amount, spent }: Purse): boolean => isMet(amount, spent);
+
+async function signal(cluster: Cluster, run: RunRef, signalName: string, input: string[]): Promise<void> {
+  const { namespace, identity } = cluster;
+  const { workflowId, runId } = run;
+  const requestId = crypto.randomUUID();
+  await cluster.call((service) =>
+    service.signalWorkflowExecution({
+      ...{ namespace, identity, requestId, signalName },
+      workflowExecution: { workflowId, runId },
+      input: toPayloads(input),
+    }),
+  );
+}

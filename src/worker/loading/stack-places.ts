@@ -1,0 +1,31 @@
+/** Places in stack traces. The message stands in them as well, so every line may be any text of any length. */
+
+export interface Place {
+  file: string;
+  line: number;
+  column: number | undefined;
+  /** Where the place stands in its line. */
+  start: number;
+  end: number;
+}
+
+const NUMBERS = /:(\d{1,9})(?::(\d{1,9}))?(\)?)$/;
+
+/** The place at the end of a line of a stack trace, as in `at f (a.js:1:2)` or `at a.js:1:2`. */
+export function placeIn(text: string): Place | undefined {
+  const match = NUMBERS.exec(text);
+  if (!match) return undefined;
+  let start = match.index;
+  while (start > 0 && !isBoundary(text.charCodeAt(start - 1))) start--;
+  const [whole, line, column, parenthesis] = match;
+  return {
+    file: text.slice(start, match.index),
+    line: Number(line),
+    column: column === undefined ? undefined : Number(column),
+    start,
+    end: match.index + whole.length - parenthesis!.length,
+  };
+}
+
+/** White space and parentheses. */
+const isBoundary = (code: number): boolean => code <= 0x20 || code === 0x28 || code === 0x29;

@@ -1,0 +1,130 @@
+/**
+ * Whether a handler can only read, told by its text.
+ *
+ * A query or a validator is not run again at a replay, so one that changes something leaves the run in memory different
+ * from the one that a replay makes. Most are plain enough to tell: they look things up, compare, and call methods by
+ * names that change nothing. Whatever is not recognised here counts as a change, and costs a replay.
+ */
+
+export function readsOnly(handler: (...args: never[]) => unknown): boolean {
+  const text = Function.prototype.toString.call(handler);
+  let known = verdicts.get(text);
+  if (known === undefined) {
+    if (verdicts.size >= MAX_VERDICTS) verdicts.clear();
+    const tokens = tokensOf(text);
+    known = tokens?.every((_, at) => isReading(tokens, at)) ?? false;
+    verdicts.set(text, known);
+  }
+  return known;
+}
+
+/** Texts come from code, of which there is only so much, unless it makes functions of texts. */
+const MAX_VERDICTS = 1_000;
+const verdicts = new Map<string, boolean>();
+
+const TOKEN =
+  /\s*(?:([A-Za-z_$][\w$]*)|(\d[\w.]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(=>|\.\.\.|===|!==|==|!=|<=|>=|&&|\|\||\?\?|\?\.|\+\+|--|[{}()[\],;:?.!<>+*%~^|&=-]))/y;
+
+/** Undefined for what is too much to tell: templates, expressions, division, comments, and what has no text. */
+function tokensOf(text: string): string[] | undefined {
+  if (text.endsWith('[native code] }')) return undefined;
+  const tokens: string[] = [];
+  const end = text.trimEnd().length;
+  for (let at = 0; at < end; at = TOKEN.lastIndex) {
+    TOKEN.lastIndex = at;
+    const match = TOKEN.exec(text);
+    if (!match) return undefined;
+    tokens.push(match[0].trim());
+  }
+  return tokens;
+}
+
+const CHANGES: ReadonlySet<string> = new Set([
+  ...[
+    '++',
+    '--',
+    'delete',
+    'await',
+    'yield',
+    'async',
+    'class',
+    'import',
+    'super',
+    'var',
+    'with',
+    'eval',
+    'arguments',
+  ],
+]);
+const BEFORE_PARENTHESIS: ReadonlySet<string> = new Set([
+  ...[
+    'if',
+    'for',
+    'while',
+    'switch',
+    'catch',
+    'return',
+    'typeof',
+    'case',
+    'of',
+    'in',
+    'instanceof',
+    'throw',
+    'void',
+  ],
+]);
+/** Of lists and texts. Those of maps are also names of methods of caches, which change by being read. */
+const READERS =
+  /^(includes|indexOf|lastIndexOf|join|slice|at|concat|flat|toString|toFixed|toISOString|toJSON|getTime|toUpperCase|toLowerCase|trim|startsWith|endsWith|split|keys|values|entries|padStart|padEnd|localeCompare)$/;
+/** These call what they are given, which therefore has to stand there. */
+const CALLERS = /^(map|filter|find|findIndex|findLast|some|every|flatMap|reduce|toSorted)$/;
+const FUNCTIONS = /^(Number|String|Boolean|structuredClone)$/;
+const NAMESPACED =
+  /^(Object\.(keys|values|entries|fromEntries|hasOwn)|Array\.isArray|Math\.\w+|Number\.\w+|Array\.of)$/;
+const NAME = /^[A-Za-z_$]/;
+
+function isReading(tokens: readonly string[], at: number): boolean {
+  const token = tokens[at]!;
+  if (CHANGES.has(token)) return false;
+  if (token === '=') return isDeclaration(tokens, at);
+  if (token === 'new') return /Error$/.test(tokens[at + 1] ?? '');
+  if (token === 'function') return at === 0;
+  return token !== '(' || isReadingCall(tokens, at);
+}
+
+/** `const total = …`; what is declared that way is changed only by an assignment, which is none. */
+const isDeclaration = (tokens: readonly string[], at: number): boolean =>
+  NAME.test(tokens[at - 1] ?? '') && (tokens[at - 2] === 'const' || tokens[at - 2] === 'let');
+
+/** Whether the parenthesis opens no call, or one that changes nothing. */
+function isReadingCall(tokens: readonly string[], at: number): boolean {
+  const name = tokens[at - 1] ?? '';
+  // The parameters of the handler itself: `(a) =>`, `function f(a)` or `f(a)` of an object.
+  if (
+    at === 0 ||
+    (at <= 2 && tokens[0] === 'function') ||
+    (at === 1 && tokens[closing(tokens, at) + 1] === '{')
+  )
+    return true;
+  if (name === ')' || name === ']' || name === '?.') return false;
+  if (!NAME.test(name) || BEFORE_PARENTHESIS.has(name)) return true;
+  if (tokens[at - 2] === 'new') return true;
+  const isMethod = tokens[at - 2] === '.' || tokens[at - 2] === '?.';
+  if (!isMethod) return FUNCTIONS.test(name);
+  const isTop = tokens[at - 4] !== '.' && tokens[at - 4] !== '?.';
+  if (isTop && NAMESPACED.test(`${tokens[at - 3]}.${name}`)) return true;
+  return READERS.test(name) || (CALLERS.test(name) && isArrow(tokens, at + 1));
+}
+
+function isArrow(tokens: readonly string[], at: number): boolean {
+  return tokens[(tokens[at] === '(' ? closing(tokens, at) : at) + 1] === '=>';
+}
+
+function closing(tokens: readonly string[], opening: number): number {
+  let depth = 0;
+  for (let at = opening; at < tokens.length; at++) {
+    if (tokens[at] === '(') depth++;
+    else if (tokens[at] === ')' && --depth === 0) return at;
+  }
+  return tokens.length;
+}
