@@ -1,0 +1,289 @@
+/**
+ * Calls over fetch. Owns what is sent with every one, how long an answer may take, and what is tried again:
+ *
+ * 1. A call that can be repeated without harm (a read, or a start under its idempotency key) is tried again when the
+ *    connection breaks or the server says that it cannot serve now.
+ * 2. Any other call is tried again only when the server surely did not take it: nothing was sent, or it said so.
+ */
+import { withoutTrailingSlashes } from '../core/values/base-url.js';
+import { type Bounds, bounded } from './bounded.js';
+import {
+  apiError,
+  CallTimeoutError,
+  ClientError,
+  ConnectionError,
+  isErrorBody,
+  UnexpectedAnswerError,
+} from './errors.js';
+import { Patience, retryAfterMs } from './patience.js';
+
+export interface ClientOptions {
+  /** Where the server is, such as `https://perdure.example.com`; a path is kept. In a browser it may be relative. */
+  baseUrl: string;
+  /** The API token, or what gives it: then it is asked before every call. */
+  token?: string | (() => string | Promise<string>) | undefined;
+  /** In place of the global `fetch`. */
+  fetch?: typeof fetch;
+  /** Sent with every call. */
+  headers?: Record<string, string>;
+  /** How long a server that is away is asked again, in milliseconds; 0 for not at all. Default 60,000. */
+  retryForMs?: number;
+  /** How long one answer may take, beside what the call asks the server to wait, in milliseconds. Default 30,000. */
+  answerWithinMs?: number;
+}
+
+/** Every call takes these. */
+export interface CallOptions {
+  /** Ends the call; it throws the signal's reason. A run that was started goes on. */
+  signal?: AbortSignal;
+  /** The call as a whole, with everything that is tried again, in milliseconds. Default: as long as it takes. */
+  timeoutMs?: number;
+}
+
+export interface Call extends CallOptions {
+  method: 'GET' | 'POST' | 'PATCH';
+  path: string;
+  query?: Record<string, string | number | boolean | Date | undefined>;
+  /** What is sent as JSON; nothing when undefined. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Whether a repeat does no harm. */
+  isRepeatable: boolean;
+  /** What the server was asked to wait; `Infinity` when user code decides. */
+  waitMs?: number;
+  /** Statuses that are answers to this call although others take them for errors. */
+  accepts?: readonly number[];
+  /** Errors that a repeat is of no use for, although others are repeated after them. */
+  isFinal?: (error: unknown) => boolean;
+}
+
+const OPTIONS = ['baseUrl', 'token', 'fetch', 'headers', 'retryForMs', 'answerWithinMs'];
+
+const RETRY_FOR_MS = 60_000;
+const ANSWER_WITHIN_MS = 30_000;
+
+const HEADER_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** The server, or a proxy before it, cannot serve at the moment. */
+const AWAY = [502, 503, 504];
+const TOO_MANY_REQUESTS = 429;
+
+/** In Node, what says that there was no connection over which anything could have been sent. */
+const UNSENT = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
+
+export class Transport {
+  readonly #base: string;
+  readonly #fetch: typeof fetch;
+  readonly answerWithinMs: number;
+  readonly #retryForMs: number;
+
+  constructor(private readonly options: ClientOptions) {
+    const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key));
+    if (unknown) throw new TypeError(`createClient has no option "${unknown}"; it has ${OPTIONS.join(', ')}`);
+    this.#base = baseOf(options.baseUrl);
+    this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    this.#retryForMs = milliseconds('retryForMs', options.retryForMs ?? RETRY_FOR_MS);
+    this.answerWithinMs = milliseconds('answerWithinMs', options.answerWithinMs ?? ANSWER_WITHIN_MS);
+  }
+
+  patience(signal?: AbortSignal): Patience {
+    return new Patience(this.#retryForMs, signal);
+  }
+
+  /** The body of the answer. @throws ClientError, or the reason of the signal */
+  async json<T>(call: Call): Promise<T> {
+    return this.answer(call, async (response) => {
+      const text = await response.text();
+      if (response.status === 204) return undefined as T;
+      const body = parse(text);
+      if (body === NOT_JSON) throw unexpected(response, text);
+      return body as T;
+    });
+  }
+
+  text(call: Call): Promise<string> {
+    return this.answer(call, (response) => response.text());
+  }
+
+  /** What `read` makes of the answer. @throws ClientError, or the reason of the signal */
+  async answer<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
+    return limited(call, async (signal) => {
+      const patience = this.patience(signal);
+      for (;;) {
+        try {
+          return await this.exchange(call, signal, read);
+        } catch (error) {
+          if (signal?.aborted || !mayRepeat(call, error)) throw error;
+          await patience.wait(error);
+        }
+      }
+    });
+  }
+
+  /** One call and its answer, read by `read` within the same bounds. @throws ClientError for everything but a success */
+  async exchange<T>(
+    call: Call,
+    signal: AbortSignal | undefined,
+    read: (response: Response, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { waitMs = 0 } = call;
+    const ms = this.answerWithinMs + waitMs;
+    const expired = () =>
+      new ConnectionError(
+        `The server did not answer ${call.method} ${call.path} within ${ms} ms`,
+        false,
+        undefined,
+      );
+    // Outside of what is taken for the connection: an error of the caller's own function is none.
+    const request = await this.#request(call);
+    try {
+      return await bounded({ signal, ms: Number.isFinite(ms) ? ms : undefined, expired }, async (either) => {
+        const response = await this.#fetch(this.#base + call.path + queryOf(call.query), {
+          ...request,
+          signal: either,
+        });
+        if (!response.ok && !call.accepts?.includes(response.status)) throw await refusal(response);
+        return await read(response, either);
+      });
+    } catch (error) {
+      if (signal?.aborted || error instanceof ClientError) throw error;
+      throw connectionError(this.#base, error);
+    }
+  }
+
+  async #request({ method, body, headers }: Call): Promise<RequestInit> {
+    const { token: given, headers: always } = this.options;
+    const token = typeof given === 'function' ? await given() : given;
+    // What fetch says of such a header has the secret in it.
+    if (token !== undefined && !HEADER_TEXT.test(token))
+      throw new TypeError('the token has characters that cannot be sent, such as a line break');
+    return {
+      // Of use in browsers only, and so unknown to the types of Node.
+      ...({ cache: 'no-store' } as object),
+      method,
+      headers: {
+        ...always,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+  }
+}
+
+/** Runs `work` within the bounds of the call. */
+export function limited<T>(
+  { signal, timeoutMs }: CallOptions,
+  work: (signal: AbortSignal | undefined) => Promise<T>,
+): Promise<T> {
+  if (timeoutMs === undefined) return signal?.aborted ? Promise.reject(signal.reason) : work(signal);
+  return bounded(limitsOf({ signal, timeoutMs }), work);
+}
+
+export function limitsOf({ signal, timeoutMs }: CallOptions): Bounds {
+  if (timeoutMs === undefined) return { signal };
+  const ms = milliseconds('timeoutMs', timeoutMs);
+  return { signal, ms, expired: () => new CallTimeoutError(ms) };
+}
+
+export function mayRepeat({ isRepeatable, isFinal }: Call, error: unknown): boolean {
+  if (isFinal?.(error)) return false;
+  if (error instanceof ConnectionError) return isRepeatable || error.isUnsent;
+  if (!(error instanceof ClientError) || typeof error.status !== 'number') return false;
+  return error.status === TOO_MANY_REQUESTS || (isRepeatable && AWAY.includes(error.status));
+}
+
+async function refusal(response: Response): Promise<ClientError> {
+  const text = await response.text();
+  const body = parse(text);
+  return isErrorBody(body) ? apiError(body, factsOf(response)) : unexpected(response, text);
+}
+
+function factsOf({ status, headers }: Response) {
+  return {
+    status,
+    requestId: headers.get('x-request-id'),
+    retryAfterMs: retryAfterMs(headers.get('retry-after')),
+  };
+}
+
+const SHOWN_CHARACTERS = 200;
+
+function unexpected(response: Response, text: string): UnexpectedAnswerError {
+  const shown = text.trim().slice(0, SHOWN_CHARACTERS);
+  return new UnexpectedAnswerError(
+    `${response.url || 'The server'} answered ${response.status} with something that is not of this API: ${shown || 'nothing'}`,
+    factsOf(response),
+  );
+}
+
+function connectionError(base: string, error: unknown): ConnectionError {
+  const causes: Partial<NodeJS.ErrnoException>[] = [];
+  for (let at = error; at instanceof Error && causes.length < 5; at = at.cause) causes.push(at);
+  // One address after the other was tried; each failed in its own way.
+  for (const each of (causes.at(-1) as { errors?: Error[] } | undefined)?.errors ?? []) causes.push(each);
+  const codes = causes.flatMap(({ code }) => (typeof code === 'string' ? [code] : []));
+  const why = causes.find(({ code }) => code)?.message || causes.at(-1)?.message || String(error);
+  return new ConnectionError(
+    `No answer from ${base}: ${why}`,
+    codes.length > 0 && codes.every((code) => UNSENT.includes(code)),
+    error,
+  );
+}
+
+const NOT_JSON = Symbol();
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return NOT_JSON;
+  }
+}
+
+function queryOf(query: Call['query'] = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(key, value instanceof Date ? value.toISOString() : String(value));
+  }
+  const text = parameters.toString();
+  return text && `?${text}`;
+}
+
+/** A part of a path. URLs have no way to write these two, not even encoded. */
+export function segment(text: string): string {
+  if (text === '.' || text === '..') throw new TypeError(`"${text}" cannot be part of an address`);
+  return encodeURIComponent(text);
+}
+
+function baseOf(baseUrl: string): string {
+  const { href } = (globalThis as { location?: { href: string } }).location ?? {};
+  let url: URL;
+  try {
+    url = new URL(baseUrl, href);
+  } catch {
+    throw new TypeError(
+      `baseUrl is ${JSON.stringify(baseUrl)}: give an address such as "http://localhost:3001"`,
+    );
+  }
+  if (!/^https?:$/.test(url.protocol)) throw new TypeError(`baseUrl is ${baseUrl}: it must be http or https`);
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError(
+      'baseUrl is an address alone: no user, no query, no fragment. Give the secret as `token`',
+    );
+  }
+  return withoutTrailingSlashes(url.href);
+}
+
+function milliseconds(name: string, value: number): number {
+  if (typeof value === 'number' && value >= 0) return value;
+  throw new TypeError(`${name} is ${String(value)}: give milliseconds, 0 or more`);
+}
