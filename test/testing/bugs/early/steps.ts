@@ -1,0 +1,3 @@
+import { step } from 'perdure';
+
+export const prepare = step({ name: 'prepare', fn: async () => 'ready' });
