@@ -2,6 +2,7 @@
 import pc from 'picocolors';
 import { pino } from 'pino';
 import type { Log } from '../core/log.js';
+import { type Look, sentenceOf } from './sentences.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -33,30 +34,35 @@ export function jsonLog(level: LogLevel): Log {
   );
 }
 
-export function prettyLog(): Log {
+export function prettyLog(look: Look = () => undefined): Log {
+  // They go to the error output, whatever the other one is connected to.
+  const colors = pc.createColors(process.stderr.isTTY === true && !process.env.NO_COLOR);
   const write = (mark: string) => (fields: object, message: string) => {
-    const time = pc.dim(new Date().toTimeString().slice(0, 8));
-    console.error(`${time} ${mark} ${message}${describeFields(fields)}`);
+    const time = colors.dim(new Date().toTimeString().slice(0, 8));
+    const sentence = sentenceOf(message, fields, look);
+    const hint = sentence?.hint === undefined ? '' : ` ${colors.dim(`· ${sentence.hint}`)}`;
+    const text = sentence ? `${sentence.text}${hint}` : `${message}${describeFields(fields, colors)}`;
+    console.error(`${time} ${mark} ${text}`);
   };
   return {
     debug() {},
-    info: write(pc.green('•')),
-    warn: write(pc.yellow('!')),
-    error: write(pc.red('✗')),
+    info: write(colors.green('•')),
+    warn: write(colors.yellow('!')),
+    error: write(colors.red('✗')),
   };
 }
 
-function describeFields(fields: object): string {
+function describeFields(fields: object, colors: Pick<typeof pc, 'dim'>): string {
   const parts: string[] = [];
   let stack = '';
   for (const [key, value] of Object.entries(fields)) {
     if (value instanceof Error) {
       parts.push(`${key}=${JSON.stringify(value.message)}`);
-      stack = `\n${pc.dim(value.stack ?? '')}`;
+      stack = `\n${colors.dim(value.stack ?? '')}`;
     } else if (value !== undefined) {
       // JSON escapes what could move a terminal's cursor or forge a line.
       parts.push(`${key}=${JSON.stringify(value)}`);
     }
   }
-  return (parts.length > 0 ? ` ${pc.dim(parts.join(' '))}` : '') + stack;
+  return (parts.length > 0 ? ` ${colors.dim(parts.join(' '))}` : '') + stack;
 }

@@ -1,9 +1,15 @@
 #!/usr/bin/env node
-/** The command line. Exit codes: 0 ended as asked, 1 could not start or had to stop, 2 wrong use. */
+/**
+ * The command line. Exit codes: 0 ended as asked, 1 could not start or had to stop, 2 wrong use; those of the commands that
+ * call a server are in calls/failure.ts.
+ */
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, type Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import pc from 'picocolors';
 import type { TraceMode } from '../trace/modes.js';
+import { addCalls } from './calls/register.js';
+import type { CheckSettings } from './check.js';
+import type { DoctorOptions } from './doctor/doctor.js';
 import { meaninglessOption } from './meaningless.js';
 import {
   catalogOption,
@@ -12,25 +18,38 @@ import {
   engineOption,
   hostOption,
   logLevelOption,
+  minFreeSpaceOption,
+  noUiOption,
   portOption,
+  privateAddressesOption,
+  publicUrlOption,
   resultFormatOption,
   retentionOption,
+  runTimeoutOption,
   type ServerSettings,
   type ServeSettings,
   serverOption,
   shutdownGraceOption,
   spareCores,
+  spareWorkersOption,
+  stepSlotsOption,
+  tokenFileOption,
   tokenOption,
   traceBucketOption,
   traceEndpointOption,
   traceRegionOption,
   tracesOption,
+  turnSlotsOption,
+  versionNameOption,
   type WorkerSettings,
   workersOption,
+  workflowsFolder,
   workflowsOption,
 } from './options.js';
 import { explainStartFailure } from './start-failure.js';
 import { temporalContradiction, temporalOptions } from './temporal-options.js';
+import { hideCommandLine } from './token.js';
+import { addTools } from './tools.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -41,8 +60,15 @@ const program = new Command('perdure')
   .version(version)
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) => write(`${pc.red('perdure:')} ${text.replace(/^error: /, '')}`),
+    outputError: (text, write) => write(`${pc.red('perdure:')} ${withHint(text.replace(/^error: /, ''))}`),
   });
+
+/** Where a person has to know what there is to say it right, and nothing that is near was found. */
+function withHint(text: string): string {
+  const isOfShape = /^(missing required|too many arguments|unknown|option .* argument missing)/.test(text);
+  if (!isOfShape || text.includes('Did you mean')) return text;
+  return `${text.trimEnd()}: --help says what there is\n`;
+}
 
 function command(name: string, description: string, options: Option[]): Command {
   const command = program.command(name).description(description);
@@ -74,13 +100,22 @@ async function run(
   }
 }
 
+/** Of the processes that run the workflows. */
+function workerOptions(count: number): Option[] {
+  return [
+    ...[catalogOption(), workersOption(count), spareWorkersOption(), stepSlotsOption(), turnSlotsOption()],
+    ...[versionNameOption(), resultFormatOption(), publicUrlOption()],
+  ];
+}
+
 function traceOptions(mode: TraceMode): Option[] {
   return [tracesOption(mode), traceBucketOption(), traceRegionOption(), traceEndpointOption()];
 }
 
 command('dev', 'server and workers for development: loads changed files again, prints what to try', [
-  ...[portOption(), hostOption(), dataOption(), retentionOption(), catalogOption(), workersOption(1)],
-  ...[tokenOption(), corsOption(), resultFormatOption(), ...traceOptions('all')],
+  ...[portOption(), hostOption(), dataOption(), retentionOption(), minFreeSpaceOption(), runTimeoutOption()],
+  ...[...workerOptions(1), tokenOption(), tokenFileOption(), corsOption(), ...traceOptions('all')],
+  ...[privateAddressesOption('all'), noUiOption()],
 ])
   .argument('[folder]', 'folder of workflows, default ./workflows')
   .action((folder: string | undefined, settings: ServerSettings) =>
@@ -88,20 +123,47 @@ command('dev', 'server and workers for development: loads changed files again, p
   );
 
 command('serve', 'server for production, with workers for a folder if one is given', [
-  ...[workflowsOption(), portOption(), hostOption(), dataOption(), retentionOption(), catalogOption()],
-  ...[workersOption(spareCores()), tokenOption(), corsOption(), resultFormatOption()],
-  ...[...traceOptions('on-demand'), logLevelOption(), shutdownGraceOption()],
+  ...[workflowsOption(), portOption(), hostOption(), dataOption(), retentionOption(), minFreeSpaceOption()],
+  ...[...workerOptions(spareCores()), tokenOption(), tokenFileOption(), corsOption(), noUiOption()],
+  ...[...traceOptions('on-demand'), privateAddressesOption('none'), logLevelOption()],
+  ...[shutdownGraceOption(), runTimeoutOption()],
 ]).action((settings: ServeSettings) => run((commands) => commands.serve(settings), settings));
 
 command('worker', 'workers for a server that runs elsewhere, or on a Temporal cluster', [
-  ...[serverOption(), tokenOption(), catalogOption(), workersOption(spareCores()), resultFormatOption()],
-  ...[dataOption(), ...traceOptions('on-demand'), logLevelOption(), shutdownGraceOption()],
+  ...[serverOption(), tokenOption(), tokenFileOption(), ...workerOptions(spareCores())],
+  ...[dataOption(), ...traceOptions('on-demand'), privateAddressesOption('none'), logLevelOption()],
+  shutdownGraceOption(),
 ])
   .argument('[folder]', 'folder of workflows, default ./workflows')
   .action((folder: string | undefined, settings: WorkerSettings) =>
     run((commands) => commands.worker(folder, settings)),
   );
 
+command(
+  'doctor',
+  'whether this machine, its settings and its workflows are fit, with a remedy for what is not',
+  [
+    ...[dataOption(), minFreeSpaceOption(), portOption(), hostOption(), tokenOption(), tokenFileOption()],
+    new Option('--json', 'the findings as JSON, and nothing else'),
+  ],
+)
+  .argument('[folder]', 'folder of workflows, default ./workflows')
+  .action((folder: string | undefined, settings: DoctorOptions) =>
+    run(async () => (await import('./doctor/doctor.js')).doctor(workflowsFolder(folder), settings)),
+  );
+
+program
+  .command('check')
+  .description('looks through the data folder of a server that is stopped, and says what is damaged')
+  .addOption(dataOption())
+  .option('--json', 'the report as JSON')
+  .option('--accept-loss', 'go on without the commits that are missing')
+  .action((settings: CheckSettings) => run(async () => (await import('./check.js')).check(settings)));
+
+addTools(program);
+addCalls(program);
+
+hideCommandLine();
 try {
   await program.parseAsync();
 } catch (error) {

@@ -10,13 +10,25 @@ interface Meaningless {
 
 type Table = Record<string, Meaningless>;
 
-const RETENTION: Table = { retention: { because: 'the retention of the namespace counts' } };
+const WORKER_TOKEN: Meaningless = {
+  because: 'workers present an API key or a certificate to the cluster',
+  isVariableFine: true,
+};
+const SPARES: Table = { spareWorkers: { because: 'the cluster gives tasks to every worker that asks' } };
+const OF_THE_CLUSTER: Table = {
+  ...SPARES,
+  retention: { because: 'the retention of the namespace counts' },
+  minFreeSpace: { because: 'the runs are on the disks of the cluster' },
+};
 const ON_TEMPORAL: Record<string, Table> = {
-  dev: RETENTION,
-  serve: RETENTION,
+  dev: OF_THE_CLUSTER,
+  serve: OF_THE_CLUSTER,
+  doctor: { minFreeSpace: OF_THE_CLUSTER.minFreeSpace! },
   worker: {
+    ...SPARES,
     server: { because: 'workers connect to the cluster, with --temporal-address' },
-    token: { because: 'workers present an API key or a certificate to the cluster', isVariableFine: true },
+    token: WORKER_TOKEN,
+    tokenFile: WORKER_TOKEN,
   },
 };
 
@@ -31,6 +43,7 @@ const TRACES = tableOf(
 const ON_EMBEDDED: Record<string, Table> = {
   dev: FOR_TEMPORAL,
   serve: FOR_TEMPORAL,
+  doctor: FOR_TEMPORAL,
   worker: { ...FOR_TEMPORAL, ...TRACES },
 };
 

@@ -4,17 +4,25 @@
  */
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
-import { DEFAULT_LIMITS } from '../core/limits.js';
-import { CATALOG_PATTERN, isCatalogName, MAX_CATALOG_LENGTH } from '../core/names.js';
-import type { ResultFormat } from '../core/run.js';
-import { splitTokens } from '../http/auth.js';
-import { parseOrigin } from '../http/cors.js';
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_RUN_TIMEOUT_MS,
+  DEFAULT_WORKER_SLOTS,
+  MAX_RUN_TIMEOUT_MS,
+  MAX_WORKER_SLOTS,
+} from '../core/bounds/limits.js';
+import type { ResultFormat } from '../core/run/run.js';
+import { isVersionName, MAX_VERSION_NAME_LENGTH, VERSION_NAME_PATTERN } from '../core/run/version.js';
+import { addressPolicy, type PrivateAddresses } from '../core/values/addresses.js';
+import { CATALOG_PATTERN, isCatalogName, MAX_CATALOG_LENGTH } from '../core/values/names.js';
+import { splitTokens } from '../http/door/auth.js';
+import { parseOrigin } from '../http/door/cors.js';
 import { TRACE_MODES, type TraceMode } from '../trace/modes.js';
 import type { ObjectStoreSettings } from '../trace/object-store.js';
 import { LOG_LEVELS, type LogLevel } from './logs.js';
 import { StartError } from './start-failure.js';
 import type { TemporalOptions } from './temporal-options.js';
-import { duration, isHttpUrl, notEmpty, wholeNumber } from './values.js';
+import { byteSize, duration, durationOf, isHttpUrl, notEmpty, publicUrl, wholeNumber } from './values.js';
 
 /** Of the commands that run until they are told to stop. */
 interface ProcessSettings {
@@ -38,24 +46,39 @@ export interface TraceSettings {
   traceEndpoint?: string;
 }
 
-export interface ServerSettings extends EngineChoice, TraceSettings {
+/** Of the worker processes that are started here. */
+export interface WorkerProcessSettings {
+  catalog: string;
+  workers: number;
+  spareWorkers: number;
+  stepSlots: number;
+  turnSlots: number;
+  versionName?: string;
+  resultFormat: ResultFormat;
+  allowPrivateAddresses: PrivateAddresses;
+  publicUrl?: string;
+}
+
+export interface ServerSettings extends EngineChoice, TraceSettings, WorkerProcessSettings {
   port: number;
   host?: string;
   /** Milliseconds. */
   retention: number;
-  catalog: string;
-  workers: number;
+  /** Bytes. */
+  minFreeSpace: number;
   token?: string;
+  tokenFile?: string;
   corsOrigins: string[];
-  resultFormat: ResultFormat;
+  /** Whether the dashboard is served. */
+  ui: boolean;
+  /** Milliseconds. */
+  runTimeout: number;
 }
 
-export interface WorkerSettings extends ProcessSettings, EngineChoice, TraceSettings {
+export interface WorkerSettings extends ProcessSettings, EngineChoice, TraceSettings, WorkerProcessSettings {
   server: string;
-  catalog: string;
-  workers: number;
   token?: string;
-  resultFormat: ResultFormat;
+  tokenFile?: string;
 }
 
 export type ServeSettings = ServerSettings & ProcessSettings & { workflows?: string };
@@ -94,6 +117,12 @@ export const retentionOption = () =>
     .default(DEFAULT_LIMITS.retentionMs, '7 days')
     .argParser(duration);
 
+export const minFreeSpaceOption = () =>
+  new Option('--min-free-space <size>', 'space on the disk below which starts and messages are refused')
+    .env('PERDURE_MIN_FREE_SPACE')
+    .default(DEFAULT_LIMITS.lowWaterBytes, '128 MiB')
+    .argParser(byteSize);
+
 export const catalogOption = () =>
   new Option('--catalog <name>', 'catalog that the workflows are registered in')
     .env('PERDURE_CATALOG')
@@ -110,6 +139,48 @@ export const workersOption = (count: number) =>
     .env('PERDURE_WORKERS')
     .default(count)
     .argParser(wholeNumber(1, 256));
+
+export const spareWorkersOption = () =>
+  new Option(
+    '--spare-workers <number>',
+    'processes that stand by with everything loaded, to take over at once; 0 saves their memory',
+  )
+    .env('PERDURE_SPARE_WORKERS')
+    .default(1)
+    .argParser(wholeNumber(0, 16));
+
+export const stepSlotsOption = () =>
+  new Option('--step-slots <number>', 'steps that one worker process runs at a time')
+    .env('PERDURE_STEP_SLOTS')
+    .default(DEFAULT_WORKER_SLOTS.steps)
+    .argParser(wholeNumber(1, MAX_WORKER_SLOTS));
+
+export const turnSlotsOption = () =>
+  new Option('--turn-slots <number>', 'turns of workflows that one worker process is given at a time')
+    .env('PERDURE_TURN_SLOTS')
+    .default(DEFAULT_WORKER_SLOTS.turns)
+    .argParser(wholeNumber(1, MAX_WORKER_SLOTS));
+
+export const versionNameOption = () =>
+  new Option(
+    '--version-name <name>',
+    'what this version of the workflows is called, such as a release or a commit; shown beside its hash',
+  )
+    .env('PERDURE_VERSION_NAME')
+    .argParser((value) => {
+      if (isVersionName(value)) return value;
+      throw new InvalidArgumentError(
+        `It must match ${VERSION_NAME_PATTERN.source} and have at most ${MAX_VERSION_NAME_LENGTH} characters.`,
+      );
+    });
+
+/** How the processes are started, on every engine. */
+export function workerProcesses(settings: WorkerProcessSettings) {
+  const { catalog, workers: count, stepSlots, turnSlots, versionName } = settings;
+  const { resultFormat, allowPrivateAddresses, publicUrl } = settings;
+  const slots = { steps: stepSlots, turns: turnSlots };
+  return { catalog, count, slots, versionName, resultFormat, allowPrivateAddresses, publicUrl };
+}
 
 /** One core for the server, the others for workflows. */
 export const spareCores = () => Math.max(1, availableParallelism() - 1);
@@ -138,6 +209,11 @@ export const tokenOption = () =>
       }
     });
 
+export const tokenFileOption = () =>
+  new Option('--token-file <path>', 'file with that secret, read once at the start')
+    .env('API_AUTH_TOKEN_FILE')
+    .argParser(notEmpty);
+
 export const corsOption = () =>
   new Option('--cors-origins <origins>', 'origins of web pages that may call, separated by commas')
     .env('CORS_ORIGINS')
@@ -146,6 +222,41 @@ export const corsOption = () =>
       const origins = value.split(',').map((part) => part.trim());
       try {
         return origins.filter((part) => part !== '').map(parseOrigin);
+      } catch (error) {
+        throw new InvalidArgumentError(`${(error as Error).message}.`);
+      }
+    });
+
+export const noUiOption = () =>
+  new Option('--no-ui', 'serve the API alone, without the dashboard at /ui/').env('PERDURE_NO_UI');
+
+export const publicUrlOption = () =>
+  new Option(
+    '--public-url <url>',
+    'where outsiders reach the server, for the addresses of callbacks; by default where it is reached from here',
+  )
+    .env('PERDURE_PUBLIC_URL')
+    .argParser(publicUrl);
+
+export const runTimeoutOption = () =>
+  new Option('--run-timeout <duration>', 'how long POST /workflow/run waits if its caller does not say')
+    .env('PERDURE_RUN_TIMEOUT')
+    .default(DEFAULT_RUN_TIMEOUT_MS, '30 s')
+    .argParser(durationOf(1, MAX_RUN_TIMEOUT_MS, '1 ms to 1 hour'));
+
+export const privateAddressesOption = (which: PrivateAddresses) =>
+  new Option(
+    '--allow-private-addresses <which>',
+    'private addresses that HTTP requests of workflows may reach: all, none, or networks, separated by commas',
+  )
+    .env('PERDURE_ALLOW_PRIVATE_ADDRESSES')
+    .default(which)
+    .argParser((value): PrivateAddresses => {
+      if (value === 'all' || value === 'none') return value;
+      const networks = value.split(',').map((part) => part.trim());
+      try {
+        addressPolicy(networks);
+        return networks;
       } catch (error) {
         throw new InvalidArgumentError(`${(error as Error).message}.`);
       }
@@ -203,10 +314,8 @@ export const shutdownGraceOption = () =>
     .default(10_000, '10 s')
     .argParser(duration);
 
-export const workflowsOption = () =>
-  new Option('--workflows <folder>', 'folder of workflows to run beside the server')
-    .env('PERDURE_WORKFLOWS')
-    .argParser(notEmpty);
+export const workflowsOption = (what = 'folder of workflows to run beside the server') =>
+  new Option('--workflows <folder>', what).env('PERDURE_WORKFLOWS').argParser(notEmpty);
 
 /** Where the workflows are, for the commands that take the folder as an argument. */
 export function workflowsFolder(argument: string | undefined): string | undefined {

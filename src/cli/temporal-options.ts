@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option } from 'commander';
-import type { TemporalSettings } from '../temporal/connection.js';
+import type { TemporalSettings } from '../temporal/cluster/connection.js';
 import { StartError } from './start-failure.js';
 import { notEmpty, wholeNumber } from './values.js';
 

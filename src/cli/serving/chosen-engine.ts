@@ -1,9 +1,9 @@
 /** What the service needs of an engine beside its port, so that it is put together in one way on every engine. */
-import type { CatalogEntry } from '../core/catalog.js';
-import type { Engine, EngineLoad } from '../engine.js';
-import type { HttpServer } from '../http/index.js';
-import type { Traces, TracesOptions } from '../trace/index.js';
-import type { WorkerSupervisor } from '../worker/supervisor.js';
+import type { CatalogEntry } from '../../core/catalog.js';
+import type { Engine, EngineLoad } from '../../engine.js';
+import type { HttpServer } from '../../http/index.js';
+import type { Traces, TracesOptions } from '../../trace/index.js';
+import type { WorkerSupervisor } from '../../worker/supervision/supervisor.js';
 
 export interface WorkersToStart {
   directory: string;

@@ -1,5 +1,5 @@
 /** Runs that the workers of this machine have closed, for whoever writes their traces. Which are retained it cannot say. */
-import type { RunListener, RunSummary, RunWatch } from '../engine.js';
+import type { RunListener, RunSummary, RunWatch } from '../../engine.js';
 
 export class Closings implements Pick<RunWatch, 'watch'> {
   readonly #listeners = new Set<RunListener>();

@@ -4,17 +4,20 @@
  * What was opened is closed in reverse, also when starting fails halfway: first nothing new is accepted, then the
  * workers finish what they have and their results are stored, and the engine goes last.
  */
-import type { CatalogEntry } from '../core/catalog.js';
-import type { Log } from '../core/log.js';
-import { createServer } from '../http/index.js';
-import { Metrics, registeredSpans } from '../telemetry/index.js';
-import { Traces } from '../trace/index.js';
-import { findWorkflowFiles } from '../worker/discover.js';
+import type { CatalogEntry } from '../../core/catalog.js';
+import { type FaultPoint, faultPoint } from '../../core/fault-point.js';
+import type { Log } from '../../core/log.js';
+import type { EngineObserver } from '../../engine.js';
+import { createServer } from '../../http/index.js';
+import { FailureLog, Metrics, registeredSpans, unheardSdk } from '../../telemetry/index.js';
+import { Traces } from '../../trace/index.js';
+import { findWorkflowFiles } from '../../worker/loading/discover.js';
+import { type ServerSettings, traceStore } from '../options.js';
+import { shutDown } from '../shutdown.js';
 import type { ChosenEngine } from './chosen-engine.js';
 import { openEmbedded } from './on-embedded.js';
 import { openTemporal } from './on-temporal.js';
-import { type ServerSettings, traceStore } from './options.js';
-import { shutDown } from './shutdown.js';
+import { allowedConnections } from './open-files.js';
 
 export interface ServiceOptions extends ServerSettings {
   /** Without it no worker is started here; they connect from elsewhere. */
@@ -40,11 +43,17 @@ export interface Service {
   stop(graceMs: number): Promise<void>;
 }
 
+/** Others may come only where there is a token to tell them apart by. */
+export const listenHost = ({ host, token }: Pick<ServiceOptions, 'host' | 'token'>): string =>
+  host ?? (token ? '0.0.0.0' : '127.0.0.1');
+
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { token, catalog: defaultCatalog, corsOrigins, log, workflows, logCalls } = options;
   // Before anything is created for a folder that was mistyped.
   if (workflows !== undefined) await findWorkflowFiles(workflows);
   const store = traceStore(options);
+  const unheard = unheardSdk();
+  if (unheard !== undefined) log.warn({}, unheard);
 
   const metrics = new Metrics({ ofProcess: true });
   const chosen = await openEngine(options, metrics);
@@ -58,6 +67,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   const server = createServer({
     ...{ engine, isOneOfSeveral, traces, token, defaultCatalog, corsOrigins, metrics, log, logCalls },
+    ui: options.ui,
+    runTimeoutMs: options.runTimeout,
+    limits: { connections: allowedConnections() },
   });
   chosen.admitWorkers(server);
   let stopWorkers = async (_graceMs: number): Promise<void> => {};
@@ -69,18 +81,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         async () => {
           serverClosed = server.close();
         },
-        () => stopWorkers(graceMs),
-        () => chosen.dismissWorkers(),
-        () => serverClosed!,
-        () => traces.close(),
-        () => engine.close(),
+        drains('drainWorkers', () => stopWorkers(graceMs)),
+        drains('drainLink', () => chosen.dismissWorkers()),
+        drains('drainServer', () => serverClosed!),
+        drains('drainTraces', () => traces.close()),
+        drains('drainEngine', () => engine.close()),
       ],
       graceMs,
     );
   };
 
   try {
-    await server.listen({ host: options.host ?? (token ? '0.0.0.0' : '127.0.0.1'), port: options.port });
+    await server.listen({ host: listenHost(options), port: options.port });
   } catch (error) {
     await stop(0);
     throw error;
@@ -96,9 +108,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return { url, place, ready: Promise.all([registered, reached]).then(([entries]) => entries), failed, stop };
 }
 
+/** A part of the shutdown, at whose end the process may be killed in tests. */
+function drains(part: FaultPoint, close: () => Promise<unknown>): () => Promise<void> {
+  return async () => {
+    await close();
+    faultPoint(part);
+  };
+}
+
 function openEngine(options: ServiceOptions, metrics: Metrics): ChosenEngine | Promise<ChosenEngine> {
   if (options.engine === 'temporal') return openTemporal(options, options.log);
   const spans = registeredSpans();
-  const observer = spans ? spans.observing(metrics.observer) : metrics.observer;
+  const failures = new FailureLog(options.log);
+  const measured = spans ? spans.observing(metrics.observer) : metrics.observer;
+  const observer: EngineObserver = {
+    ...measured,
+    attemptFailed: (attempt) => failures.attemptFailed(attempt),
+    runFailed: (run) => failures.runFailed(run),
+  };
   return openEmbedded(options, observer, options.log);
 }

@@ -3,24 +3,26 @@
  * here. Everything that knows Temporal is loaded only now, since its packages are there only for those who use it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CatalogEntry } from '../core/catalog.js';
-import type { Log } from '../core/log.js';
-import type { Engine, RunSummary } from '../engine.js';
-import type { TemporalSettings } from '../temporal/connection.js';
-import { Traces } from '../trace/index.js';
-import type { WorkerSupervisor } from '../worker/supervisor.js';
+import type { CatalogEntry } from '../../core/catalog.js';
+import { type Log, silentLog } from '../../core/log.js';
+import type { Engine, RunSummary } from '../../engine.js';
+import type { TemporalSettings } from '../../temporal/cluster/connection.js';
+import { Traces } from '../../trace/index.js';
+import type { WorkerSupervisor } from '../../worker/supervision/supervisor.js';
+import { type ServerSettings, traceStore, type WorkerSettings, workerProcesses } from '../options.js';
+import { type TemporalOptions, temporalSettings } from '../temporal-options.js';
 import type { ChosenEngine } from './chosen-engine.js';
 import { Closings } from './closings.js';
-import { type ServerSettings, traceStore, type WorkerSettings } from './options.js';
-import { temporalSettings } from './temporal-options.js';
 
 const ASK_AGAIN_MS = 500;
 
 export async function openTemporal(settings: ServerSettings, log: Log): Promise<ChosenEngine> {
   const temporal = await temporalSettings(settings);
-  const { TemporalEngine, startTemporalWorkers } = await import('../temporal/index.js');
+  const { Attendance, TemporalEngine, startTemporalWorkers } = await import('../../temporal/index.js');
   const engine = await TemporalEngine.open({ settings: temporal, log });
-  const { catalog, resultFormat, workers: count } = settings;
+  const { catalog } = settings;
+  const attendance = new Attendance(engine, catalog, log);
+  attendance.start();
   const leaving = new AbortController();
   const closings = new Closings();
   return {
@@ -31,16 +33,28 @@ export async function openTemporal(settings: ServerSettings, log: Log): Promise<
     failed: new Promise(() => {}),
     admitWorkers() {},
     reached: () => reached(engine, temporal.address, log, leaving.signal),
-    startWorkers({ directory, watch, traces: { plan: traces } }) {
+    startWorkers({ directory, watch, serverUrl, traces: { plan: traces } }) {
       const onRunClosing = (run: RunSummary) => closings.closed(run);
       const supervisor = startTemporalWorkers({
-        ...{ directory, temporal, catalog, count, resultFormat, watch, log, traces, onRunClosing },
+        ...workerProcesses(settings),
+        ...{ directory, temporal, watch, log, traces, onRunClosing },
+        publicUrl: settings.publicUrl ?? serverUrl,
       });
       const registered = supervisor.ready.then(() => entriesOf(engine, catalog, leaving.signal));
       return { supervisor, registered };
     },
-    dismissWorkers: async () => leaving.abort(),
+    async dismissWorkers() {
+      attendance.stop();
+      leaving.abort();
+    },
   };
+}
+
+/** What says whether the packages are there and the cluster answers. @throws MissingPeerError, StartError */
+export async function openTemporalProbe(options: TemporalOptions): Promise<Pick<Engine, 'ready' | 'close'>> {
+  const settings = await temporalSettings(options);
+  const { TemporalEngine } = await import('../../temporal/index.js');
+  return TemporalEngine.open({ settings, log: silentLog });
 }
 
 /** Workers without a server beside them. */
@@ -48,11 +62,10 @@ export async function startWorkersOnTemporal(
   directory: string,
   settings: WorkerSettings,
   log: Log,
-): Promise<Pick<WorkerSupervisor, 'ready' | 'stop'>> {
+): Promise<Pick<WorkerSupervisor, 'ready' | 'registered' | 'stop'>> {
   const temporal = await temporalSettings(settings);
-  const { startTemporalWorkers } = await import('../temporal/index.js');
-  const { catalog, resultFormat, workers: count } = settings;
-  const options = { directory, temporal, catalog, count, resultFormat, log };
+  const { startTemporalWorkers } = await import('../../temporal/index.js');
+  const options = { ...workerProcesses(settings), directory, temporal, log };
   // The others get their trace from a server, when it is asked for.
   if (settings.traces !== 'all' && settings.traces !== 'failed') return startTemporalWorkers(options);
 
@@ -60,6 +73,7 @@ export async function startWorkersOnTemporal(
   const supervisor = startTemporalWorkers({ ...options, traces, onRunClosing });
   return {
     ready: supervisor.ready,
+    registered: supervisor.registered,
     async stop(graceMs) {
       await supervisor.stop(graceMs);
       await close();
@@ -71,7 +85,7 @@ export async function startWorkersOnTemporal(
 async function openTraces(settings: WorkerSettings, temporal: TemporalSettings, log: Log) {
   const { traces: mode, data: dataDir } = settings;
   const store = traceStore(settings);
-  const { TemporalEngine } = await import('../temporal/index.js');
+  const { TemporalEngine } = await import('../../temporal/index.js');
   const engine = await TemporalEngine.open({ settings: temporal, log });
   const closings = new Closings();
   const traces = await Traces.open({ engine, watch: closings, mode, dataDir, store, log });

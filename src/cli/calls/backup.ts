@@ -1,0 +1,117 @@
+/** `perdure backup FILE`, from a server that runs or a data folder that none has, and `perdure restore FILE`. */
+import { existsSync, rmSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { connect } from './connection.js';
+import { CommandError, EXIT } from './failure.js';
+import { say } from './screen.js';
+
+const LINE_MS = 200;
+
+export async function backup(command: Command, file: string, data: string | undefined): Promise<void> {
+  if (existsSync(file))
+    throw new CommandError(
+      EXIT.wrongUse,
+      `${file} is there already, and nothing is overwritten: give another name`,
+    );
+  // Under its name only when it is complete.
+  const part = `${file}.part`;
+  try {
+    if (data === undefined) await fromServer(command, part);
+    else await fromFolder(data, part);
+    await rename(part, file);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw forPeople(error);
+  }
+  say(`${file} is complete; \`perdure restore ${file} --data DIR\` puts it into a new folder`);
+}
+
+async function fromServer(command: Command, part: string): Promise<void> {
+  const { quick } = await connect(command);
+  const { bytes, read } = await quick.backup();
+  const out = await create(part);
+  try {
+    const progress = new ProgressLine(bytes, megabytes);
+    let done = 0;
+    for await (const piece of read()) {
+      await out.write(piece);
+      done += piece.length;
+      progress.show(done);
+    }
+    progress.clear();
+    if (done !== bytes)
+      throw new CommandError(EXIT.failed, `the copy broke off after ${done} of ${bytes} bytes: try again`);
+    await out.sync();
+  } finally {
+    await out.close();
+  }
+}
+
+async function fromFolder(data: string, part: string): Promise<void> {
+  const { copyDataFolder } = await import('../../embedded/store/folder/offline-copy.js');
+  await (await create(part)).close();
+  rmSync(part);
+  let progress: ProgressLine | undefined;
+  await copyDataFolder(data, part, ({ done, total }) => {
+    progress ??= new ProgressLine(total, (pages) => `${pages} pages`);
+    progress.show(done);
+  });
+  progress?.clear();
+}
+
+async function create(path: string) {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CommandError(EXIT.wrongUse, `${path} cannot be written (${code})`);
+  }
+}
+
+export async function restore(file: string, data: string): Promise<void> {
+  if (!existsSync(file)) throw new CommandError(EXIT.wrongUse, `there is no file ${file}`);
+  const { restoreDataFolder } = await import('../../embedded/store/folder/offline-copy.js');
+  let report: ReturnType<typeof restoreDataFolder>;
+  try {
+    report = restoreDataFolder(file, data);
+  } catch (error) {
+    throw forPeople(error);
+  }
+  if (report.problems.length > 0) {
+    const lines = report.problems.slice(0, 10).map(({ problem }) => `  ${problem}`);
+    throw new CommandError(
+      EXIT.failed,
+      [`${file} is damaged, and nothing was restored:`, ...lines].join('\n'),
+    );
+  }
+  say(`${report.runs} runs are in ${data}; \`perdure serve --data ${data}\` goes on with them`);
+}
+
+/** What concerns the folder is told as it is; by name, so that the engine is not loaded for it. */
+function forPeople(error: unknown): unknown {
+  const { name, message } = error as Error;
+  return name === 'DataFolderError' ? new CommandError(EXIT.wrongUse, message) : error;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** Drawn anew in a terminal; elsewhere nobody waits for it. */
+class ProgressLine {
+  #shownAt = 0;
+
+  constructor(
+    private readonly total: number,
+    private readonly text: (amount: number) => string,
+  ) {}
+
+  show(done: number): void {
+    if (!process.stderr.isTTY || Date.now() - this.#shownAt < LINE_MS) return;
+    this.#shownAt = Date.now();
+    process.stderr.write(`\r\u001b[K${this.text(done)} of ${this.text(this.total)}`);
+  }
+
+  clear(): void {
+    if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  }
+}

@@ -1,0 +1,67 @@
+/** `perdure.config.ts|js|json`: where the server is and how to speak to it, for the commands that call one. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { nearestName } from '../../core/values/nearest.js';
+import { CommandError, EXIT } from './failure.js';
+
+const NAMES = ['perdure.config.ts', 'perdure.config.js', 'perdure.config.json'];
+const KEYS = ['server', 'token', 'tokenFile', 'catalog'] as const;
+
+export type ConfigFile = Partial<Record<(typeof KEYS)[number], string>>;
+
+export interface FoundConfig {
+  path: string;
+  values: ConfigFile;
+}
+
+/** The file of the folder or of the nearest one above it. @throws CommandError for one that cannot be used */
+export async function findConfig(folder: string): Promise<FoundConfig | undefined> {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const found = NAMES.map((name) => join(at, name)).filter((path) => existsSync(path));
+    if (found.length > 1)
+      throw wrong(`${found.map((path) => basename(path)).join(' and ')} are both in ${at}: keep one`);
+    if (found[0]) return { path: found[0], values: checked(found[0], await load(found[0])) };
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+async function load(path: string): Promise<unknown> {
+  try {
+    if (path.endsWith('.json')) return JSON.parse(readFileSync(path, 'utf8'));
+    if (path.endsWith('.js'))
+      return ((await import(pathToFileURL(path).href)) as { default: unknown }).default;
+    return await loadTypeScript(path);
+  } catch (error) {
+    throw wrong(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** Next to the file, so that what it imports is found; gone as soon as it is loaded. */
+async function loadTypeScript(path: string): Promise<unknown> {
+  const { bundleModule } = await import('../../worker/loading/module.js');
+  const built = join(dirname(path), `.${basename(path)}.${process.pid}.mjs`);
+  writeFileSync(built, await bundleModule(path));
+  try {
+    return ((await import(pathToFileURL(built).href)) as { default: unknown }).default;
+  } finally {
+    rmSync(built, { force: true });
+  }
+}
+
+function checked(path: string, given: unknown): ConfigFile {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw wrong(`${path} must give an object (export default { … }) with any of ${KEYS.join(', ')}`);
+  }
+  for (const [key, value] of Object.entries(given)) {
+    if (!KEYS.includes(key as (typeof KEYS)[number])) {
+      const nearest = nearestName(key, KEYS);
+      throw wrong(`${path} has an unknown key "${key}"${nearest ? `: did you mean "${nearest}"?` : ''}`);
+    }
+    if (typeof value !== 'string' || value === '')
+      throw wrong(`${key} in ${path} must be a text that is not empty`);
+  }
+  return given as ConfigFile;
+}
+
+const wrong = (message: string) => new CommandError(EXIT.wrongUse, message);

@@ -1,0 +1,71 @@
+/** `cost` and `budget`: what runs have spent, and what they may. */
+import pc from 'picocolors';
+import type { Costs, RunBudget } from '../../client/index.js';
+import type { Connection } from './connection.js';
+import { plain, printJson, say, table } from './screen.js';
+
+interface CostFlags {
+  id: string;
+  run?: string;
+  scope?: Costs['scope'];
+  json?: boolean;
+}
+
+const LARGEST_PAGE = 1_000;
+
+export async function cost({ quick }: Connection, { id, run, scope, json }: CostFlags): Promise<void> {
+  const handle = quick.handle(id, run);
+  const costs = await handle.cost({ scope, limit: json ? LARGEST_PAGE : 1 });
+  if (!json) return void process.stdout.write(`${costText(costs)}\n`);
+  // All records, as the API would give them on one page.
+  for (let cursor = costs.nextCursor; cursor !== null; ) {
+    const page = await handle.cost({ scope, limit: LARGEST_PAGE, cursor });
+    costs.records.push(...page.records);
+    cursor = page.nextCursor;
+  }
+  printJson({ ...costs, nextCursor: null });
+}
+
+function costText({ totals, usage, bySteps, budget }: Costs): string {
+  if (bySteps.length === 0) return ['nothing was spent', ...budgetLines(budget)].join('\n');
+  const rows = bySteps.map((step) => [
+    `${step.workflowType}#${step.stepName}`,
+    amounts(step.totals),
+    String(step.attempts),
+    counts(step.usage),
+  ]);
+  const total = ['total', amounts(totals), '', counts(usage)].map((cell) => pc.bold(cell));
+  const lines = table(['STEP', 'SPENT', 'ATTEMPTS', 'USAGE'], [...rows, total]);
+  return [lines, ...budgetLines(budget)].join('\n');
+}
+
+const amounts = (totals: Costs['totals']): string =>
+  totals.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
+
+const counts = (usage: Costs['usage']): string =>
+  Object.entries(usage)
+    .map(([name, count]) => `${plain(name)} ${count}`)
+    .join(', ');
+
+function budgetLines(budget: Costs['budget']): string[] {
+  if (!budget) return [];
+  const { amount, currency, spent, isExceeded, overshoot } = budget;
+  const over = overshoot === '0' ? '' : `, ${overshoot} more than there was`;
+  const line = `budget  ${spent} of ${amount} ${currency} spent${over}`;
+  return [isExceeded ? pc.red(line) : line];
+}
+
+export async function setBudget(
+  { quick }: Connection,
+  amount: string,
+  { id, run, json }: CostFlags,
+): Promise<void> {
+  const answer = await quick.handle(id, run).setBudget(amount);
+  if (json) return printJson(answer);
+  say(budgetText(answer));
+}
+
+function budgetText({ workflowId, budget: { amount, currency, spent, isExceeded } }: RunBudget): string {
+  const rest = isExceeded ? 'which does not suffice: nothing more is started' : `${spent} of it is spent`;
+  return `${plain(workflowId)} may spend ${amount} ${currency}, ${rest}`;
+}

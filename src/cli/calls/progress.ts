@@ -1,0 +1,181 @@
+/** What a run is doing, read from its events: its steps, timers and children, as lines for a person. */
+import pc from 'picocolors';
+import type { HistoryEvent, RunEvent } from '../../client/index.js';
+import { isPauseSignal, type Paused, pausedAfter } from '../../core/run/pause.js';
+import { durationText, plain } from './screen.js';
+
+type State = 'running' | 'done' | 'failed' | 'cancelled';
+
+export interface Item {
+  kind: 'step' | 'timer' | 'child';
+  name: string;
+  state: State;
+  startedAt: number;
+  endedAt?: number;
+  attempt?: number;
+  error?: string;
+  /** Of a timer. */
+  firesAt?: number;
+}
+
+const MARKS: Record<State, string> = {
+  running: pc.cyan('●'),
+  done: pc.green('✓'),
+  failed: pc.red('✗'),
+  cancelled: pc.yellow('–'),
+};
+
+interface Attributes {
+  stepName?: string;
+  scheduledEventId?: string;
+  attempt?: number;
+  timerId?: string;
+  startToFireTimeout?: string;
+  startedEventId?: string;
+  workflowId?: string;
+  workflowType?: { name: string };
+  initiatedEventId?: string;
+  signalName?: string;
+  input?: unknown[];
+  failure?: WireFailure;
+  lastFailure?: WireFailure;
+}
+interface WireFailure {
+  message: string;
+  type: string;
+  cause?: WireFailure;
+}
+
+/** The change that an event has made, as a line of its own where there is no terminal to draw on. */
+export class Progress {
+  /** In the order in which they began. */
+  readonly items = new Map<string, Item>();
+  /** What the last run of the chain ended with. */
+  closedBy: string | undefined;
+  /** While it is: nothing below goes on by itself then. */
+  paused: Paused | undefined;
+
+  /** Takes an event in; answers with the line for it, or undefined for what says nothing to people. */
+  take(event: RunEvent): string | undefined {
+    const { eventTypeName: type, eventId, runId } = event;
+    const at = Date.parse(event.eventTime);
+    const given = attributesOf(event);
+    const key = (id: string | undefined) => `${runId}/${id}`;
+    switch (type) {
+      case 'ACTIVITY_TASK_SCHEDULED':
+        return this.#begin(key(eventId), {
+          kind: 'step',
+          name: given.stepName ?? '',
+          state: 'running',
+          startedAt: at,
+        });
+      case 'ACTIVITY_TASK_STARTED': {
+        const step = this.items.get(key(given.scheduledEventId));
+        if (step) Object.assign(step, { attempt: given.attempt, error: messageOf(given.lastFailure) });
+        return undefined;
+      }
+      case 'ACTIVITY_TASK_COMPLETED':
+        return this.#end(key(given.scheduledEventId), 'done', at);
+      case 'ACTIVITY_TASK_FAILED':
+      case 'ACTIVITY_TASK_TIMED_OUT':
+        return this.#end(key(given.scheduledEventId), 'failed', at, messageOf(given.failure) ?? 'timed out');
+      case 'ACTIVITY_TASK_CANCELED':
+        return this.#end(key(given.scheduledEventId), 'cancelled', at);
+      case 'TIMER_STARTED': {
+        const firesAt = at + Number.parseFloat(given.startToFireTimeout ?? '0') * 1_000;
+        return this.#begin(key(`timer ${given.timerId}`), {
+          kind: 'timer',
+          name: 'timer',
+          state: 'running',
+          startedAt: at,
+          firesAt,
+        });
+      }
+      case 'TIMER_FIRED':
+        return this.#end(key(`timer ${given.timerId}`), 'done', at);
+      case 'TIMER_CANCELED':
+        return this.#end(key(`timer ${given.timerId}`), 'cancelled', at);
+      case 'START_CHILD_WORKFLOW_EXECUTION_INITIATED': {
+        const name = `${given.workflowType?.name ?? 'child'} ${given.workflowId ?? ''}`;
+        return this.#begin(key(eventId), { kind: 'child', name, state: 'running', startedAt: at });
+      }
+      case 'CHILD_WORKFLOW_EXECUTION_COMPLETED':
+        return this.#end(key(given.initiatedEventId), 'done', at);
+      case 'START_CHILD_WORKFLOW_EXECUTION_FAILED':
+      case 'CHILD_WORKFLOW_EXECUTION_FAILED':
+      case 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT':
+        return this.#end(key(given.initiatedEventId), 'failed', at, messageOf(given.failure));
+      case 'CHILD_WORKFLOW_EXECUTION_CANCELED':
+      case 'CHILD_WORKFLOW_EXECUTION_TERMINATED':
+        return this.#end(key(given.initiatedEventId), 'cancelled', at);
+      case 'WORKFLOW_EXECUTION_SIGNALED':
+        return this.#signal(given);
+      case 'WORKFLOW_EXECUTION_CANCEL_REQUESTED':
+        this.paused = undefined;
+        return 'asked to stop';
+      default:
+        return this.#whole(type);
+    }
+  }
+
+  #signal({ signalName = '', input = [] }: Attributes): string {
+    if (!isPauseSignal(signalName)) return `signal ${plain(signalName)}`;
+    this.paused = pausedAfter(this.paused, signalName, [JSON.stringify(input[0] ?? null)]);
+    return this.paused ? `paused: ${plain(this.paused.reason)}` : 'resumed';
+  }
+
+  #whole(type: HistoryEvent['eventTypeName']): string | undefined {
+    const [, how] =
+      /^WORKFLOW_EXECUTION_(COMPLETED|FAILED|TIMED_OUT|CANCELED|TERMINATED|CONTINUED_AS_NEW)$/.exec(type) ??
+      [];
+    if (how === undefined) return undefined;
+    this.paused = undefined;
+    for (const item of this.items.values()) if (item.state === 'running') item.state = 'cancelled';
+    this.closedBy = how === 'CANCELED' ? 'cancelled' : how.toLowerCase();
+    return this.closedBy.replaceAll('_', ' ');
+  }
+
+  #begin(key: string, item: Item): string {
+    this.items.set(key, item);
+    return `${nameOf(item)} started`;
+  }
+
+  #end(key: string, state: State, at: number, error?: string): string | undefined {
+    const item = this.items.get(key);
+    if (!item) return undefined;
+    Object.assign(item, { state, endedAt: at, ...(error !== undefined && { error }) });
+    return `${nameOf(item)} ${state === 'done' && item.kind === 'timer' ? 'fired' : state}${detailOf(item, at)}`;
+  }
+
+  /** As they are at the moment; children stand in from what the run does itself. */
+  lines(now: number): string[] {
+    return [...this.items.values()].map((item) => {
+      const indent = item.kind === 'child' ? '    ' : '  ';
+      return `${indent}${MARKS[item.state]} ${nameOf(item)}${detailOf(item, now)}`;
+    });
+  }
+}
+
+const nameOf = ({ kind, name }: Item): string => (kind === 'timer' ? name : `${kind} ${plain(name)}`);
+
+function detailOf(item: Item, now: number): string {
+  const { state, attempt, error, firesAt, startedAt, endedAt } = item;
+  const parts: string[] = [];
+  if (attempt !== undefined && attempt > 1) parts.push(`attempt ${attempt}`);
+  if (state === 'running' && firesAt !== undefined) parts.push(`fires in ${durationText(firesAt - now)}`);
+  else parts.push(durationText((endedAt ?? now) - startedAt));
+  if (error !== undefined && state !== 'done') parts.push(plain(error));
+  return pc.dim(` (${parts.join(', ')})`);
+}
+
+/** The innermost says what happened; what is around it says where. */
+function messageOf(failure: WireFailure | undefined): string | undefined {
+  let at = failure;
+  while (at?.cause) at = at.cause;
+  return at && `${at.type}: ${at.message}`;
+}
+
+function attributesOf(event: HistoryEvent): Attributes {
+  const key = Object.keys(event).find((each) => each.endsWith('EventAttributes'));
+  return ((key && (event as Record<string, unknown>)[key]) ?? {}) as Attributes;
+}

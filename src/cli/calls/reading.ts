@@ -1,0 +1,178 @@
+/** `status`, `result`, `input`, `history`, `trace`, `watch`, `list` and `catalog`. */
+import pc from 'picocolors';
+import type { RunFilter, RunListEntry } from '../../client/index.js';
+import type { Connection } from './connection.js';
+import { Progress } from './progress.js';
+import { agoText, durationText, plain, printJson, statusText, table } from './screen.js';
+import { printOutcome } from './starting.js';
+import { watch } from './watching.js';
+
+interface Target {
+  id: string;
+  run?: string;
+  json?: boolean;
+}
+
+const print = (text: string) => process.stdout.write(`${text}\n`);
+
+export async function status({ quick }: Connection, { id, run, json }: Target): Promise<void> {
+  const record = await quick.handle(id, run).status();
+  if (json) return printJson(record);
+  const { startedAt, completedAt, heldBack, paused } = record;
+  const rows: [string, string][] = [
+    ['workflow', record.workflowType],
+    ['id', plain(record.workflowId)],
+    ['run', record.runId],
+    ['status', statusText(record.status)],
+    ['catalog', record.catalog],
+    ['started', `${agoText(startedAt)} ${pc.dim(new Date(startedAt).toISOString())}`],
+    [
+      'took',
+      completedAt === null
+        ? `${durationText(Date.now() - startedAt)} so far`
+        : durationText(completedAt - startedAt),
+    ],
+    ['events', String(record.historyLength)],
+  ];
+  if (heldBack)
+    rows.push([
+      'held back',
+      `${pc.red(plain(heldBack.reason))} ${pc.dim(agoText(Date.parse(heldBack.since)))}`,
+    ]);
+  if (paused)
+    rows.push([
+      'paused',
+      `${pc.yellow(plain(paused.reason))} ${pc.dim(`by ${paused.by}, ${agoText(Date.parse(paused.since))}`)}`,
+    ]);
+  print(rows.map(([name, value]) => `${pc.bold(name.padEnd(9))}  ${value}`).join('\n'));
+}
+
+export async function result(
+  { patient, quick }: Connection,
+  target: Target & { wait: boolean },
+): Promise<void> {
+  const { id, run, json, wait } = target;
+  // Asked once without waiting: whether the run is there is told at once.
+  await quick.handle(id, run).status();
+  await printOutcome((wait ? patient : quick).handle(id, run), { json, ...(!wait && { waitMs: 0 }) });
+}
+
+export async function input({ quick }: Connection, { id, run, json }: Target): Promise<void> {
+  const body = await quick.handle(id, run).input();
+  printJson(json ? body : body.input);
+}
+
+export async function trace({ quick }: Connection, { id, run, json }: Target): Promise<void> {
+  const body = await quick.handle(id, run).traceLog({ inline: true });
+  if (json || body.source === 'remote') return printJson(json ? body : body.data);
+  if (body.data === undefined) return void print(body.localPath);
+  printJson(body.data);
+}
+
+export async function history(
+  { quick, patient }: Connection,
+  { id, run, json, follow, payloads }: Target & { follow?: boolean; payloads?: boolean },
+): Promise<void> {
+  const { runId } = await quick.handle(id, run).status();
+  const events = (follow ? patient : quick).handle(id, run ?? (follow ? undefined : runId));
+  const options = { includePayloads: payloads ?? false };
+  if (json && !follow) {
+    const all = [];
+    for await (const { runId: _, ...event } of events.history(options)) all.push(event);
+    return printJson({ runId, events: all });
+  }
+  const progress = new Progress();
+  for await (const event of events.history({ ...options, follow })) {
+    if (json) printJson(event);
+    else {
+      const line = progress.take(event);
+      const time = pc.dim(event.eventTime.slice(11, 23));
+      print(
+        `${event.eventId.padStart(5)}  ${time}  ${event.eventTypeName}${line ? `  ${pc.dim(line)}` : ''}`,
+      );
+      if (payloads) print(JSON.stringify(event, null, 2).replaceAll(/^/gm, '       '));
+    }
+  }
+}
+
+export async function watchRun({ quick, patient }: Connection, { id, run, json }: Target): Promise<void> {
+  const { workflowType } = await quick.handle(id, run).status();
+  const handle = patient.handle(id, run);
+  await watch(handle, { title: `${workflowType} ${plain(id)}` });
+  await printOutcome(handle, { json });
+}
+
+export interface ListFlags {
+  filter: RunFilter;
+  limit: number;
+  all?: boolean;
+  /** With a sentence on why each is where it is. */
+  why?: boolean;
+  json?: boolean;
+}
+
+const LARGEST_PAGE = 1_000;
+const LARGEST_EXPLAINED_PAGE = 100;
+
+export async function list({ quick }: Connection, flags: ListFlags): Promise<void> {
+  const { filter, limit, all, why, json } = flags;
+  const largest = why ? LARGEST_EXPLAINED_PAGE : LARGEST_PAGE;
+  const most = all ? Number.POSITIVE_INFINITY : limit;
+  const runs: RunListEntry[] = [];
+  let cursor: string | undefined;
+  let nextCursor: string | null = null;
+  do {
+    const page = await quick.runsPage({
+      ...filter,
+      ...(why && { why }),
+      limit: Math.min(largest, most - runs.length),
+      cursor,
+    });
+    runs.push(...page.runs);
+    nextCursor = page.nextCursor;
+    cursor = nextCursor ?? undefined;
+  } while (cursor !== undefined && runs.length < most);
+  if (json) return printJson({ runs, count: runs.length, nextCursor });
+  if (runs.length === 0) return void print('no runs');
+  const rows = runs.map((run) => [...listRow(run), ...(why ? [plain(run.summary ?? '')] : [])]);
+  print(table(['ID', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK', ...(why ? ['WHY'] : [])], rows));
+  if (nextCursor !== null) print(pc.dim('there are more: --all shows them'));
+}
+
+function listRow(run: RunListEntry): string[] {
+  const { workflowId, workflowType, status, startedAt, completedAt, paused } = run;
+  const from = Date.parse(startedAt);
+  const took = (completedAt === null ? Date.now() : Date.parse(completedAt)) - from;
+  const state = paused ? `${statusText(status)}, ${pc.yellow('paused')}` : statusText(status);
+  return [plain(workflowId), workflowType, state, agoText(from), durationText(took)];
+}
+
+export async function catalog(
+  connection: Connection,
+  name: string | undefined,
+  json?: boolean,
+): Promise<void> {
+  const { quick } = connection;
+  if (name === undefined) {
+    const body = await quick.catalog(connection.catalog);
+    if (json) return printJson(body);
+    if (body.workflows.length === 0) return void print(`the catalog "${body.catalog}" has no workflows yet`);
+    const rows = body.workflows.map((entry) => [
+      entry.name,
+      messagesOf(entry),
+      plain(entry.description ?? ''),
+    ]);
+    return void print(table(['WORKFLOW', 'MESSAGES', 'DESCRIPTION'], rows));
+  }
+  const { findWorkflow } = await import('./input.js');
+  const entry = await findWorkflow(quick, name, connection.catalog);
+  printJson(entry);
+}
+
+function messagesOf({
+  signals,
+  queries,
+  updates,
+}: Record<'signals' | 'queries' | 'updates', { name: string }[]>): string {
+  return [...signals, ...queries, ...updates].map(({ name }) => plain(name)).join(', ');
+}

@@ -1,0 +1,106 @@
+/**
+ * Shows a run while it goes on, on standard error, so that standard output has the result alone: as lines that are drawn
+ * anew in a terminal, one line for each change elsewhere.
+ */
+import pc from 'picocolors';
+import { ConnectionError, type RunEvent, type WorkflowHandle } from '../../client/index.js';
+import { shellWord } from '../shell-word.js';
+import { CommandError, EXIT } from './failure.js';
+import { Progress } from './progress.js';
+import { agoText, cut, durationText, plain, say } from './screen.js';
+
+const REDRAW_MS = 200;
+
+/** Resolves when the run has ended. @throws CommandError when it is lost, or interrupted while the run goes on */
+export async function watch(handle: WorkflowHandle, { title }: { title: string }): Promise<void> {
+  const interruption = new AbortController();
+  const interrupt = () => interruption.abort();
+  process.on('SIGINT', interrupt);
+  const view = process.stderr.isTTY ? new LiveView(title) : new LineView(title);
+  try {
+    const history = handle.history({ follow: true, includePayloads: true, signal: interruption.signal });
+    for await (const event of history) view.take(event);
+    view.end();
+  } catch (error) {
+    view.end();
+    const again = `perdure watch ${shellWord(handle.workflowId)}`;
+    if (interruption.signal.aborted) {
+      throw new CommandError(
+        EXIT.interrupted,
+        `interrupted; ${handle.workflowId} goes on. \`${again}\` shows it again`,
+      );
+    }
+    if (!(error instanceof ConnectionError)) throw error;
+    const lost = `${handle.workflowId} was started and goes on, but the server is out of reach (${error.message})`;
+    throw new CommandError(EXIT.lost, `${lost}: do not start it again, \`${again}\` shows it`);
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+/** One line for each change. */
+class LineView {
+  readonly #progress = new Progress();
+
+  constructor(title: string) {
+    say(title);
+  }
+
+  take(event: RunEvent): void {
+    const line = this.#progress.take(event);
+    if (line !== undefined) say(`${event.eventTime.slice(11, 19)}  ${line}`);
+  }
+
+  end(): void {}
+}
+
+/** The run as it is at the moment. */
+class LiveView {
+  readonly #progress = new Progress();
+  readonly #startedAt = Date.now();
+  readonly #timer: NodeJS.Timeout;
+  #drawn = 0;
+
+  constructor(private readonly title: string) {
+    process.stderr.write('\u001b[?25l');
+    this.#draw();
+    this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
+  }
+
+  take(event: RunEvent): void {
+    this.#progress.take(event);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#draw();
+    process.stderr.write('\u001b[?25h');
+  }
+
+  #draw(): void {
+    const { columns = 80, rows = 24 } = process.stderr;
+    const now = Date.now();
+    const all = this.#progress.lines(now);
+    // What does not fit on the screen cannot be drawn over again.
+    const room = Math.max(1, rows - 4);
+    const hidden = Math.max(0, all.length - room);
+    const { closedBy, paused } = this.#progress;
+    const closing =
+      closedBy === undefined ? pc.dim(`  ${durationText(now - this.#startedAt)}`) : closingLine(closedBy);
+    const lines = [
+      pc.bold(this.title),
+      ...(hidden > 0 ? [pc.dim(`  … ${hidden} more before`)] : []),
+      ...all.slice(hidden),
+      ...(paused ? [pc.yellow(`  paused ${agoText(paused.since)}: ${plain(paused.reason)}`)] : []),
+      closing,
+    ];
+    const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : '';
+    process.stderr.write(`${up}\r\u001b[J${lines.map((line) => `${cut(line, columns)}\n`).join('')}`);
+    this.#drawn = lines.length;
+  }
+}
+
+function closingLine(closedBy: string): string {
+  const colour = closedBy === 'completed' ? pc.green : closedBy === 'continued_as_new' ? pc.dim : pc.red;
+  return colour(`  ${closedBy.replaceAll('_', ' ')}`);
+}

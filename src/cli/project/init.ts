@@ -1,0 +1,101 @@
+/**
+ * `perdure init`: a project that runs. Its files are those of `templates/project`; the manifest is written here, since it names
+ * the versions that this package is tested with.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CommandError, EXIT } from '../calls/failure.js';
+import { say } from '../calls/screen.js';
+import { shellWord } from '../shell-word.js';
+import { statOf } from '../stat-of.js';
+import { packageName } from './package-name.js';
+
+const TEMPLATE = fileURLToPath(new URL('../../../templates/project', import.meta.url));
+const OWN_MANIFEST = new URL('../../../package.json', import.meta.url);
+
+/** Beside perdure itself, in the versions that it is tested with. */
+const DEV_DEPENDENCIES = ['@types/node', 'typescript', 'vitest'];
+
+/** A repository that has just been made is as good as empty. */
+const NO_FILES = new Set(['.git']);
+
+/** @throws CommandError */
+export function init(directory = '.'): void {
+  const folder = resolve(directory);
+  requireEmpty(directory, folder);
+  const manifest = manifestOf(basename(folder));
+  try {
+    mkdirSync(folder, { recursive: true });
+    cpSync(TEMPLATE, folder, { recursive: true, errorOnExist: true, force: false });
+    // npm leaves files of the other name out of packages.
+    renameSync(join(folder, 'gitignore'), join(folder, '.gitignore'));
+    const readme = join(folder, 'README.md');
+    writeFileSync(readme, readFileSync(readme, 'utf8').replace('{{name}}', manifest.name));
+    writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx' });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CommandError(
+      EXIT.wrongUse,
+      `${directory} cannot be written (${code ?? message}): give another folder`,
+    );
+  }
+  tellWhatIsNext(folder);
+}
+
+function requireEmpty(directory: string, folder: string): void {
+  const found = statOf(folder);
+  if (!found) return;
+  if (!found.isDirectory())
+    throw new CommandError(EXIT.wrongUse, `${directory} is a file: give the name of a new folder`);
+  const files = readdirSync(folder).filter((name) => !NO_FILES.has(name));
+  if (files.length === 0) return;
+  const some =
+    files.length > 3 ? `${files.slice(0, 3).join(', ')} and ${files.length - 3} more` : files.join(', ');
+  throw new CommandError(
+    EXIT.wrongUse,
+    `${directory === '.' ? 'this folder' : directory} has files (${some}), and nothing is overwritten: give a new folder, such as \`perdure init my-workflows\``,
+  );
+}
+
+function manifestOf(folderName: string) {
+  const own = JSON.parse(readFileSync(OWN_MANIFEST, 'utf8')) as {
+    name: string;
+    version: string;
+    engines: { node: string };
+    devDependencies: Record<string, string>;
+    allowScripts: Record<string, boolean>;
+  };
+  return {
+    name: packageName(folderName, [own.name, ...DEV_DEPENDENCIES]),
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    engines: own.engines,
+    scripts: {
+      dev: 'perdure dev',
+      start: 'perdure serve --workflows workflows',
+      test: 'vitest run',
+      types: 'tsc',
+    },
+    dependencies: { [own.name]: own.version },
+    devDependencies: Object.fromEntries(DEV_DEPENDENCIES.map((name) => [name, own.devDependencies[name]!])),
+    // Those of its packages that fetch or build something for the platform when they are installed; npm asks about others.
+    allowScripts: Object.fromEntries(Object.entries(own.allowScripts).filter(([, isAllowed]) => isAllowed)),
+  };
+}
+
+function tellWhatIsNext(folder: string): void {
+  const from = relative('.', folder);
+  const lines = [
+    `made ${from === '' ? 'a project here' : from}: two workflows, their steps, and tests. Next:`,
+    '',
+    ...(from === '' ? [] : [`  cd ${shellWord(from)}`]),
+    '  npm install',
+    '  npm test',
+    '  npm run dev',
+    '',
+    'and in another terminal: npx perdure run welcome \'{"name": "Ada"}\'',
+  ];
+  say(lines.join('\n'));
+}

@@ -1,0 +1,109 @@
+/** Backups by the command line: from a server that runs, from a folder that none has, and back. */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Workplace } from '../../src/cli/program.fixture.js';
+import { createClient } from '../../src/client/index.js';
+import { begin, call } from './shell.js';
+
+const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
+
+let workplace: Workplace;
+let url: string;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  workplace = new Workplace();
+  const server = await workplace.serve([
+    ...['--workflows', WORKFLOWS, '--workers', '1', '--spare-workers', '0', '--data', 'original'],
+  ]);
+  url = server.url;
+  stop = async () => {
+    server.child.kill('SIGTERM');
+    await server.exited;
+  };
+  const client = createClient({ baseUrl: url });
+  for (const workflowId of ['kept-1', 'kept-2'])
+    await client.workflow('adds').run({ a: 1, b: 2 }, { workflowId });
+});
+afterAll(() => workplace.clear());
+
+const at = (name: string) => join(workplace.folder, name);
+const perdure = (...args: string[]) => call(args, { cwd: workplace.folder });
+
+/** The runs of a server on that folder. */
+async function runsIn(data: string): Promise<string[]> {
+  const server = await workplace.serve(['--data', data]);
+  const ids: string[] = [];
+  for await (const { workflowId } of createClient({ baseUrl: server.url }).runs()) ids.push(workflowId);
+  server.child.kill('SIGTERM');
+  await server.exited;
+  return ids.sort();
+}
+
+describe('a backup', () => {
+  it('of a server that runs is what another one starts from', async () => {
+    const taken = await perdure('backup', 'live.db', '--server', url);
+    expect(taken).toMatchObject({ code: 0, stdout: '' });
+    expect(taken.stderr).toMatch(/live\.db is complete/);
+    const restored = await perdure('restore', 'live.db', '--data', 'new/folder');
+    expect(restored.stderr).toMatch(/2 runs are in new\/folder/);
+    expect(restored.code).toBe(0);
+    expect(readdirSync(at('new/folder'))).toEqual(['perdure.db']);
+    expect(await runsIn('new/folder')).toEqual(['kept-1', 'kept-2']);
+  });
+
+  it('overwrites nothing', async () => {
+    writeFileSync(at('there.db'), 'mine');
+    const taken = await perdure('backup', 'there.db', '--server', url);
+    expect(taken.code).toBe(2);
+    expect(taken.stderr).toMatch(/there\.db is there already/);
+    expect(readFileSync(at('there.db'), 'utf8')).toBe('mine');
+    copyFileSync(at('live.db'), at('second.db'));
+    const restored = await perdure('restore', 'second.db', '--data', 'new/folder');
+    expect(restored.code).toBe(2);
+    expect(restored.stderr).toMatch(/has a perdure\.db already/);
+  });
+
+  it('leaves nothing behind when it fails', async () => {
+    const nowhere = await perdure('backup', 'none.db', '--server', 'http://127.0.0.1:1');
+    expect(nowhere.code).toBe(5);
+    const folder = await perdure('backup', 'no-such-folder/none.db', '--server', url);
+    expect(folder.code).toBe(2);
+    expect(folder.stderr).toMatch(/cannot be written \(ENOENT\)/);
+    expect(readdirSync(workplace.folder).filter((name) => name.includes('none.db'))).toEqual([]);
+  });
+
+  it('is looked through before it is restored', async () => {
+    const bytes = readFileSync(at('live.db'));
+    for (const [name, content] of [
+      ['text.db', Buffer.from('not a database at all, but long enough to be looked at as one'.repeat(100))],
+      ['half.db', bytes.subarray(0, bytes.length / 2)],
+    ] as const) {
+      writeFileSync(at(name), content);
+      const { code, stderr } = await perdure('restore', name, '--data', 'fresh');
+      expect(stderr).toMatch(/^perdure: .+/);
+      expect(stderr).not.toMatch(/^\s+at /m);
+      expect([1, 2]).toContain(code);
+      expect(existsSync(at('fresh/perdure.db'))).toBe(false);
+    }
+    expect(await perdure('restore', 'missing.db', '--data', 'fresh')).toMatchObject({ code: 2 });
+    expect(await perdure('restore', 'live.db')).toMatchObject({ code: 2 });
+  });
+
+  it('of a folder is refused while a server has it, and made when none has', async () => {
+    const busy = await perdure('backup', 'folder.db', '--data', 'original');
+    expect(busy.code).toBe(2);
+    expect(busy.stderr).toMatch(/in use/);
+    await stop();
+    expect(
+      await begin(['backup', 'folder.db', '--data', 'original'], { cwd: workplace.folder }).ended,
+    ).toMatchObject({
+      code: 0,
+    });
+    mkdirSync(at('empty'));
+    expect(await perdure('restore', 'folder.db', '--data', 'empty')).toMatchObject({ code: 0 });
+    expect(await runsIn('empty')).toEqual(['kept-1', 'kept-2']);
+    expect((await perdure('backup', 'other.db', '--data', 'empty/none')).stderr).toMatch(/no database in/);
+  });
+});

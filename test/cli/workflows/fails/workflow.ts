@@ -1,0 +1,4 @@
+import { workflow } from 'perdure';
+import { refuse } from '../steps.js';
+
+export default workflow({ name: 'fails', fn: async () => refuse() });
