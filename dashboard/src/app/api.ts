@@ -1,0 +1,33 @@
+/** The one client of the page. It knows nothing that another program could not know: it is `perdure/client` over fetch. */
+import { createClient } from 'perdure/client';
+import { answered, unreachable } from './connection.js';
+import { currentToken, refused } from './session.js';
+
+/** The page is in a folder of the API, wherever that is served. */
+export const pagePath = new URL(document.baseURI).pathname.replace(/\/$/, '');
+export const apiUrl = new URL('..', document.baseURI).href.replace(/\/$/, '');
+
+async function watchedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const token = currentToken();
+  let response: Response;
+  try {
+    // Without the browser's own credentials: with them it would ask for a password in a window of its own.
+    response = await fetch(input, { ...init, credentials: 'omit' });
+  } catch (error) {
+    if (!init?.signal?.aborted) unreachable(askHealth);
+    throw error;
+  }
+  answered();
+  if (response.status === 401) refused(token);
+  return response;
+}
+
+const askHealth = () => watchedFetch(`${apiUrl}/health`, { cache: 'no-store' });
+
+export const client = createClient({
+  baseUrl: apiUrl,
+  token: currentToken as () => string,
+  fetch: watchedFetch,
+  // What is read is asked for again by the cache of queries, which also shows that it cannot be had.
+  retryForMs: 0,
+});

@@ -1,0 +1,25 @@
+/** Whether the server answers. Every call says so, and while it does not, it is asked now and then. */
+import { Store } from './store.js';
+
+/** Often enough that the line goes away soon, seldom enough for a server that has much to do when it comes back. */
+const ASK_EVERY_MS = 2_000;
+
+export const isConnected = new Store(true);
+
+let asking: ReturnType<typeof setTimeout> | undefined;
+
+export function answered(): void {
+  isConnected.set(true);
+  clearTimeout(asking);
+  asking = undefined;
+}
+
+/** `ask` resolves when the server answers; what it answers is told by `answered`. */
+export function unreachable(ask: () => Promise<unknown>): void {
+  isConnected.set(false);
+  if (asking !== undefined) return;
+  asking = setTimeout(() => {
+    asking = undefined;
+    ask().catch(() => unreachable(ask));
+  }, ASK_EVERY_MS);
+}

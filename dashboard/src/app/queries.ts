@@ -1,0 +1,66 @@
+/** What is fetched, once for all parts of the page that show it. */
+import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { ClientError, ConnectionError } from 'perdure/client';
+import { client } from './api.js';
+import { isConnected } from './connection.js';
+import { admission } from './session.js';
+
+const TRY_AGAIN_MS = 2_000;
+
+/** The server is away and will be back; anything else that it says is its answer. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof ConnectionError ||
+  (error instanceof ClientError &&
+    typeof error.status === 'number' &&
+    [429, 502, 504].includes(error.status));
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      retry: (_failures, error) => isPassing(error),
+      retryDelay: TRY_AGAIN_MS,
+      // Whether this machine is in a network says nothing about a server that may well be on it.
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+// What was missed meanwhile.
+isConnected.subscribe(() => isConnected.value && void queryClient.invalidateQueries());
+admission.subscribe(() => admission.value === 'open' && void queryClient.resetQueries());
+
+export const catalogQuery = (catalog?: string) =>
+  queryOptions({
+    queryKey: ['catalog', catalog ?? null],
+    queryFn: ({ signal }) => client.catalog(catalog, { signal }),
+    staleTime: 10_000,
+  });
+
+export const workersQuery = queryOptions({
+  queryKey: ['workers'],
+  queryFn: ({ signal }) => client.workers({ signal }),
+  refetchInterval: 5_000,
+});
+
+export const statusQuery = (workflowId: string, runId?: string) =>
+  queryOptions({
+    queryKey: ['run', workflowId, runId ?? null, 'status'],
+    queryFn: ({ signal }) => client.handle(workflowId, runId).status({ signal }),
+  });
+
+export const inputQuery = (workflowId: string, runId: string) =>
+  queryOptions({
+    queryKey: ['run', workflowId, runId, 'input'],
+    queryFn: ({ signal }) => client.handle(workflowId, runId).input({ signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** How a closed run ended. */
+export const outcomeQuery = (workflowId: string, runId: string) =>
+  queryOptions({
+    queryKey: ['run', workflowId, runId, 'outcome'],
+    queryFn: ({ signal }) => client.handle(workflowId, runId).outcome({ waitMs: 0, signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });

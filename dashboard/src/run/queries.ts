@@ -1,0 +1,58 @@
+/** What is asked for about one run. */
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { type HistoryEvent, NotFoundError } from 'perdure/client';
+import { useEffect, useMemo, useState } from 'react';
+import { handleOf } from '../app/handles.js';
+import { useStore } from '../app/store.js';
+import { RunHistory } from './history.js';
+import type { UnderWay } from './model.js';
+import { stepsUnderWay } from './under-way.js';
+
+export interface Ref {
+  workflowId: string;
+  runId: string;
+}
+
+export const whyQuery = (ref: Ref) =>
+  queryOptions({
+    queryKey: ['run', ref.workflowId, ref.runId, 'why'],
+    queryFn: ({ signal }) => handleOf(ref).why({ signal }),
+  });
+
+/** What it has spent, without the single records. */
+export const costQuery = (ref: Ref) =>
+  queryOptions({
+    queryKey: ['run', ref.workflowId, ref.runId, 'cost'],
+    queryFn: ({ signal }) => handleOf(ref).cost({ limit: 1, signal }),
+  });
+
+/** The panel that says why asks again and again; this only looks at what it has heard. */
+export function useStepsUnderWay(ref: Ref): ReadonlyMap<string, UnderWay> {
+  const { data } = useQuery({ ...whyQuery(ref), retry: false });
+  return useMemo(() => stepsUnderWay(data), [data]);
+}
+
+/** One event with what user code gave and threw. It never changes, so it is asked for once. */
+export function usePayload(ref: Ref, eventId: string | null) {
+  return useQuery({
+    queryKey: ['run', ref.workflowId, ref.runId, 'event', eventId],
+    enabled: eventId !== null,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }): Promise<HistoryEvent> => {
+      const lastEventId = String(Number(eventId) - 1);
+      const events = handleOf(ref).history({ follow: true, includePayloads: true, lastEventId, signal });
+      for await (const event of events) return event;
+      throw new NotFoundError('NotFoundError', `The run has no event ${eventId} any more`);
+    },
+  });
+}
+
+/** The history for as long as the view is open. */
+export function useHistory({ workflowId, runId }: Ref) {
+  const [history] = useState(() => new RunHistory(workflowId, runId));
+  useEffect(() => {
+    history.start();
+    return () => history.stop();
+  }, [history]);
+  return useStore(history.shown);
+}

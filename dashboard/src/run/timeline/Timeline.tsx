@@ -1,0 +1,168 @@
+/**
+ * What happened, on a time axis: a bar for each step, timer and child, marks for messages. It follows a run that goes on
+ * until somebody zooms in.
+ */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import type { StatusRecord } from 'perdure/client';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { Button, IconButton } from '../../components/Button.js';
+import { Empty } from '../../components/Empty.js';
+import { useNow } from '../../components/now.js';
+import { duration } from '../../components/times.js';
+import type { Shown } from '../history.js';
+import { type Item, isMark } from '../items.js';
+import { useStepsUnderWay } from '../queries.js';
+import { asOfNow } from '../under-way.js';
+import { Marks } from './Marks.js';
+import { TimelineRow } from './TimelineRow.js';
+import { type TimeScale, timeScale } from './time-scale.js';
+import { useZoom, type Zoom } from './zoom.js';
+
+const ROW_PX = 30;
+const TICKS = [0, 0.2, 0.4, 0.6, 0.8];
+
+interface Props {
+  run: StatusRecord;
+  history: Shown;
+  open: string | undefined;
+  onOpen(id: string): void;
+}
+
+export function Timeline({ run, history, open, onOpen }: Props) {
+  const { model, version } = history;
+  const [shortens, setShortens] = useState(true);
+  const scale = useScale(run, history, shortens);
+  const zoom = useZoom();
+  const underWay = useStepsUnderWay(run);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
+  const [bars, marks] = useMemo(() => {
+    const isBar = (item: Item) => !isMark(item);
+    return [model.items.filter(isBar), model.items.filter(isMark)];
+  }, [model, version]);
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: bars.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  });
+  useFollow(scroller, run.status === 'running' && zoom.isWhole, bars.length);
+
+  if (version > 0 && bars.length === 0 && marks.length === 0) {
+    return (
+      <Empty
+        title={run.status === 'running' ? 'Nothing has happened yet' : 'The run did nothing but compute'}
+      >
+        <p>Steps, timers, children and messages show up here. The events have every turn of the code.</p>
+      </Empty>
+    );
+  }
+  return (
+    <section className="timeline" aria-label="Timeline">
+      <div className="timeline-tools">
+        <span className="muted">{rowsInWords(bars.length, history)}</span>
+        {(scale.gaps.length > 0 || !shortens) && (
+          <label className="timeline-option">
+            <input type="checkbox" checked={shortens} onChange={() => setShortens(!shortens)} /> Waits drawn
+            short
+          </label>
+        )}
+        <IconButton
+          label="Earlier"
+          icon="right"
+          className="is-turned"
+          disabled={zoom.isWhole}
+          onClick={zoom.earlier}
+        />
+        <IconButton label="Later" icon="right" disabled={zoom.isWhole} onClick={zoom.later} />
+        <Button onClick={zoom.out} disabled={zoom.isWhole} aria-label="Zoom out">
+          −
+        </Button>
+        <Button onClick={zoom.in} aria-label="Zoom in">
+          +
+        </Button>
+        <Button onClick={zoom.whole} disabled={zoom.isWhole}>
+          All
+        </Button>
+      </div>
+      <Axis scale={scale} zoom={zoom} />
+      {marks.length > 0 && <Marks marks={marks} scale={scale} zoom={zoom} open={open} onOpen={onOpen} />}
+      <div className="timeline-rows" ref={scroller} onWheel={zoom.onWheel}>
+        <ul style={{ height: rows.getTotalSize() }} aria-label="Steps, timers and children">
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const item = asOfNow(bars[index]!, underWay);
+            return (
+              <TimelineRow
+                key={item.id}
+                item={item}
+                top={start}
+                height={ROW_PX}
+                scale={scale}
+                zoom={zoom}
+                isOpen={open === item.id}
+                onOpen={onOpen}
+                version={item.to === null ? scale.end : 0}
+              />
+            );
+          })}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+function rowsInWords(count: number, { version, expected }: Shown): string {
+  const loaded =
+    version < expected
+      ? `, ${version.toLocaleString('en')} of ${expected.toLocaleString('en')} events read`
+      : '';
+  return `${count.toLocaleString('en')} ${count === 1 ? 'row' : 'rows'}${loaded}`;
+}
+
+function useScale(run: StatusRecord, { model, version }: Shown, shortens: boolean): TimeScale {
+  const now = useNow();
+  const start = model.startedAt ?? run.startedAt;
+  const end = model.closedAt ?? run.completedAt ?? now;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
+  return useMemo(() => {
+    const instants = model.items.flatMap(({ from, startedAt, to }) => [from, startedAt ?? from, to ?? from]);
+    return timeScale(start, end, instants, shortens);
+  }, [start, end, model, version, shortens]);
+}
+
+/** What is new comes into sight at the bottom, as long as that is where the reader is. */
+function useFollow(scroller: React.RefObject<HTMLDivElement | null>, isLive: boolean, count: number): void {
+  const before = useRef(count);
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element || count === before.current) return;
+    const grown = (count - before.current) * ROW_PX;
+    before.current = count;
+    const wasAtEnd = element.scrollHeight - element.clientHeight - element.scrollTop < grown + ROW_PX;
+    if (isLive && wasAtEnd) element.scrollTop = element.scrollHeight;
+  }, [scroller, isLive, count]);
+}
+
+function Axis({ scale, zoom }: { scale: TimeScale; zoom: Zoom }) {
+  return (
+    <div className="timeline-axis" aria-hidden="true">
+      <div className="timeline-label muted">since its start</div>
+      <div className="timeline-track">
+        {TICKS.map((tick) => (
+          <span key={tick} className="tick" style={{ left: `${tick * 100}%` }}>
+            {duration(scale.instant(zoom.from + tick * (zoom.to - zoom.from)) - scale.start)}
+          </span>
+        ))}
+        {scale.gaps.map(({ from, to }) => (
+          <span
+            key={from}
+            className="gap-sign"
+            style={{ left: `${zoom.at(scale.at((from + to) / 2)) * 100}%` }}
+          >
+            ···
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,84 @@
+import { type CSSProperties, memo } from 'react';
+import { Icon } from '../../components/Icon.js';
+import { duration } from '../../components/times.js';
+import { type Item, itemInWords, itemName, KINDS, stateClass, stateIcon, stateInWords } from '../items.js';
+import type { TimeScale } from './time-scale.js';
+import type { Zoom } from './zoom.js';
+
+interface Props {
+  item: Item;
+  top: number;
+  height: number;
+  scale: TimeScale;
+  zoom: Zoom;
+  isOpen: boolean;
+  onOpen(id: string): void;
+  /** Changes while the bar grows. */
+  version: number;
+}
+
+export const TimelineRow = memo(function TimelineRow({
+  item,
+  top,
+  height,
+  scale,
+  zoom,
+  isOpen,
+  onOpen,
+}: Props) {
+  const { from, startedAt, to, attempt, kind, state, firesAt } = item;
+  const end = to ?? scale.end;
+  const begun = startedAt ?? (state === 'open' && kind !== 'step' ? from : null);
+  const place = (start: number, stop: number) => {
+    const left = zoom.at(scale.at(start));
+    return { left: `${left * 100}%`, width: `${Math.max(0, zoom.at(scale.at(stop)) - left) * 100}%` };
+  };
+  const words = itemInWords(item, scale.end);
+  return (
+    <li className="timeline-item" style={{ transform: `translateY(${top}px)`, height }}>
+      <button
+        type="button"
+        className={`timeline-row ${stateClass(state)}`}
+        data-item={item.id}
+        aria-expanded={isOpen}
+        title={words}
+        onClick={() => onOpen(item.id)}
+      >
+        <span className="timeline-label">
+          <Icon name={kind === 'step' ? stateIcon(item) : KINDS[kind].icon} />
+          <span className="cut">
+            <span className="unseen">{KINDS[kind].name} </span>
+            {itemName(item)}
+            <span className="unseen">, {stateInWords(item)},</span>
+          </span>
+          {attempt > 1 && <span className="attempts">×{attempt}</span>}
+        </span>
+        <span className="timeline-track">
+          {/* Until the attempt that counts: it waited for a worker, or attempts before it failed. */}
+          {(begun === null || begun > from) && (
+            <span
+              className={`bar bar-before ${attempt > 1 ? 'has-failed' : ''}`}
+              style={place(from, begun ?? end)}
+            />
+          )}
+          {begun !== null && (
+            <span className={`bar bar-${kind} ${to === null ? 'is-open' : ''}`} style={place(begun, end)} />
+          )}
+          <span className="bar-text" style={textPlace(zoom.at(scale.at(from)), zoom.at(scale.at(end)))}>
+            {to === null && firesAt !== null ? 'waits' : duration(end - (startedAt ?? from))}
+          </span>
+        </span>
+      </button>
+    </li>
+  );
+});
+
+/** Of the track: room for a text such as `12 min 30 s`. */
+const ROOM = 0.12;
+
+/** Behind the bar where there is room, else before it, else at the right end of what is in sight. */
+function textPlace(from: number, to: number): CSSProperties {
+  if (to <= 1 - ROOM) return { left: `${Math.max(0, to) * 100}%` };
+  if (from >= ROOM) return { right: `${Math.max(0, 1 - from) * 100}%` };
+  return { right: 0 };
+}

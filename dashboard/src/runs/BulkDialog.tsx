@@ -1,0 +1,150 @@
+/** Asks before it acts on several runs, shows how far it is, and keeps what failed. */
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { catalogQuery } from '../app/queries.js';
+import { Button } from '../components/Button.js';
+import { Dialog } from '../components/Dialog.js';
+import { legible } from '../components/legible.js';
+import { actOnEach, type BulkAction } from './bulk.js';
+import type { Run } from './runs-page.js';
+
+const some = (count: number) => (count === 1 ? '1 run' : `${count} runs`);
+
+interface Progress {
+  done: number;
+  failures: { run: Run; message: string }[];
+  isOver: boolean;
+}
+
+export function BulkDialog({
+  action,
+  runs,
+  onClose,
+}: {
+  action: BulkAction;
+  runs: Run[];
+  onClose: (hasActed: boolean) => void;
+}) {
+  const meant = runs.filter(action.applies);
+  const [reason, setReason] = useState('');
+  const [stepName, setStepName] = useState('');
+  const [progress, setProgress] = useState<Progress>();
+  const stop = useRef(new AbortController());
+  useEffect(() => () => stop.current.abort(), []);
+
+  const begin = async (event?: FormEvent) => {
+    event?.preventDefault();
+    if (progress) return;
+    setProgress({ done: 0, failures: [], isOver: false });
+    await actOnEach(
+      meant,
+      (run) => action.act(run, { reason: reason || undefined, stepName: stepName || undefined }),
+      (run, error) =>
+        setProgress((before) => ({
+          ...before!,
+          done: before!.done + 1,
+          failures: error
+            ? [...before!.failures, { run, message: error instanceof Error ? error.message : String(error) }]
+            : before!.failures,
+        })),
+      stop.current.signal,
+    );
+    setProgress((before) => ({ ...before!, isOver: true }));
+  };
+
+  return (
+    <Dialog
+      title={`${action.verb} ${some(meant.length)}?`}
+      onClose={() => onClose(progress !== undefined)}
+      actions={
+        progress === undefined ? (
+          <>
+            <Button onClick={() => onClose(false)}>Leave them</Button>
+            <Button look="primary" icon={action.icon} onClick={() => void begin()}>
+              {action.verb} {some(meant.length)}
+            </Button>
+          </>
+        ) : progress.isOver ? (
+          <Button look="primary" onClick={() => onClose(true)}>
+            Close
+          </Button>
+        ) : (
+          <Button onClick={() => stop.current.abort()}>Leave the rest</Button>
+        )
+      }
+    >
+      {progress === undefined ? (
+        <form className="stack" onSubmit={begin}>
+          <p>{action.effect}</p>
+          {meant.length < runs.length && (
+            <p className="muted">
+              {some(runs.length - meant.length)} of those that are chosen will be left alone: {action.others}.
+            </p>
+          )}
+          {action.takes === 'step' && <StepField runs={meant} value={stepName} onChange={setStepName} />}
+          {action.takes !== 'nothing' && (
+            <label className="field">
+              <span>Reason, for whoever looks at them later</span>
+              <input className="input" value={reason} onChange={(event) => setReason(event.target.value)} />
+            </label>
+          )}
+        </form>
+      ) : (
+        <Report progress={progress} total={meant.length} />
+      )}
+    </Dialog>
+  );
+}
+
+function Report({ progress: { done, failures, isOver }, total }: { progress: Progress; total: number }) {
+  return (
+    <>
+      <progress className="progress" aria-label="How far it is" max={total} value={done} />
+      <p role="status">
+        {done - failures.length} of {some(total)} done
+        {failures.length > 0 && `, ${failures.length} failed`}
+        {isOver && done < total && `, ${total - done} left as they were`}.
+      </p>
+      {failures.length > 0 && (
+        <ul className="failures" aria-label="What failed">
+          {failures.map(({ run, message }) => (
+            <li key={run.runId}>
+              <code>{legible(run.workflowId)}</code> <span className="field-problem">{message}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function StepField({
+  runs,
+  value,
+  onChange,
+}: {
+  runs: Run[];
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const { data } = useQuery(catalogQuery());
+  const types = new Set(runs.map(({ workflowType }) => workflowType));
+  const steps = data?.workflows.filter(({ name }) => types.has(name)).flatMap((entry) => entry.steps) ?? [];
+  const names = [...new Set(steps.map(({ name }) => name))].sort();
+  return (
+    <label className="field">
+      <span>Where the new runs go on</span>
+      <select className="select" value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">From the beginning</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            After the last completed {name}
+          </option>
+        ))}
+      </select>
+      <span className="field-hint">
+        A run that has not completed the step is listed as failed and stays as it is.
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,113 @@
+/** All runs: what there is, what each waits for, and what to do with several at once. */
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useStore } from '../app/store.js';
+import { Button } from '../components/Button.js';
+import { ErrorNote } from '../components/ErrorNote.js';
+import { useTitle } from '../components/Page.js';
+import { BulkBar } from './BulkBar.js';
+import { Counts } from './Counts.js';
+import { Filters } from './Filters.js';
+import { NoRuns } from './NoRuns.js';
+import { RunTable } from './RunTable.js';
+import { RunList, type Shown } from './run-list.js';
+import { filterOf } from './runs-page.js';
+import './runs.css';
+import type { RunsSearch } from './search.js';
+import { useSelection } from './selection.js';
+
+export function RunsPage() {
+  useTitle('Runs');
+  const search = useSearch({ from: '/runs' });
+  const navigate = useNavigate({ from: '/runs' });
+  const key = JSON.stringify(search);
+  const list = useRunList(search, key);
+  const isReading = useRef(false);
+  const shown = useStore(list.shown);
+
+  useEffect(() => {
+    list.start(() => isReading.current);
+    return () => list.stop();
+  }, [list]);
+
+  return (
+    <div className="runs">
+      <div className="runs-head">
+        <h1>Runs</h1>
+        {/* They stay while the list below changes: whoever types in one of them goes on typing. */}
+        <Filters search={search} onChange={(next) => void navigate({ search: next, replace: true })} />
+        <Counts runs={shown.runs} hasMore={shown.hasMore} />
+      </div>
+      <Listing
+        key={key}
+        {...{ list, shown }}
+        isFiltered={Object.values(search).some((value) => value !== undefined)}
+        onReading={(reads) => {
+          isReading.current = reads;
+        }}
+      />
+    </div>
+  );
+}
+
+function Listing({
+  list,
+  shown,
+  isFiltered,
+  onReading,
+}: {
+  list: RunList;
+  shown: Shown;
+  isFiltered: boolean;
+  onReading(isReading: boolean): void;
+}) {
+  const { runs, waiting, hasMoreWaiting, hasMore, isLoading, error } = shown;
+  const selection = useSelection(runs);
+  const body = useRef<HTMLDivElement>(null);
+  const isEmpty = runs.length === 0 && !hasMore && !isLoading;
+  return (
+    <>
+      <div className="runs-body" ref={body}>
+        <div className="runs-new" aria-live="polite">
+          {waiting.length > 0 && (
+            <Button
+              look="primary"
+              icon="up"
+              onClick={() => {
+                list.takeNew();
+                body.current?.querySelector('.runs-scroller')?.scrollTo(0, 0);
+              }}
+            >
+              {hasMoreWaiting ? `More than ${waiting.length}` : waiting.length} new
+            </Button>
+          )}
+        </div>
+        {isEmpty ? (
+          <NoRuns isFiltered={isFiltered} />
+        ) : (
+          <RunTable
+            runs={runs}
+            isLoading={isLoading}
+            selection={selection}
+            onRange={(first, last) => list.watch(first, last)}
+            onReading={(reads) => onReading(reads || selection.size > 0)}
+          />
+        )}
+        {error !== undefined && (
+          <div className="runs-error">
+            <ErrorNote error={error} onRetry={() => void list.retry()} />
+          </div>
+        )}
+      </div>
+      {selection.size > 0 && <BulkBar selection={selection} onActed={() => void list.refresh()} />}
+    </>
+  );
+}
+
+/** One list for as long as the view is open. In development React mounts twice, and what was stopped stays so. */
+function useRunList(search: RunsSearch, key: string): RunList {
+  const [mounts, setMounts] = useState(0);
+  useEffect(() => () => setMounts((count) => count + 1), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a stopped list does not start again, and the key is the search
+  return useMemo(() => new RunList(() => filterOf(search)), [key, mounts]);
+}

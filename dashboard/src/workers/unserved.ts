@@ -1,0 +1,30 @@
+/** Catalogs whose open runs nobody works on. */
+import type { RunListEntry, Workers } from 'perdure/client';
+
+type Worker = Workers['workers'][number];
+
+export interface Unserved {
+  catalog: string;
+  openRuns: number;
+  /** Workflows of those runs that no connected worker of the catalog has; empty where there is no worker at all. */
+  workflows: string[];
+}
+
+/** From the newest open runs that were looked at; `isCut` when there are more than those. */
+export function unserved(
+  runs: readonly Pick<RunListEntry, 'catalog' | 'workflowType'>[],
+  workers: readonly Worker[],
+): Unserved[] {
+  const found = new Map<string, Unserved>();
+  for (const { catalog, workflowType } of runs) {
+    const serving = workers.filter((worker) => worker.catalog === catalog);
+    // A worker whose workflows are not known is taken to have what it is asked for.
+    const isServed = serving.some(({ workflows }) => workflows === null || workflows.includes(workflowType));
+    if (isServed) continue;
+    const entry = found.get(catalog) ?? { catalog, openRuns: 0, workflows: [] };
+    entry.openRuns++;
+    if (serving.length > 0 && !entry.workflows.includes(workflowType)) entry.workflows.push(workflowType);
+    found.set(catalog, entry);
+  }
+  return [...found.values()];
+}

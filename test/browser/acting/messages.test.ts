@@ -1,0 +1,127 @@
+/** Signals, queries, updates and answers from the page of a run, in a browser. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { Dashboard, until } from '../dashboard.js';
+import { describeInBrowser } from '../required.js';
+import { ACTING_WORKFLOWS, expectAccessible, expectNarrow, isFocused } from './acting.js';
+
+describeInBrowser('speaking to a run', () => {
+  let dashboard: Dashboard;
+  let count = 0;
+  beforeAll(async () => {
+    dashboard = await Dashboard.open({ directory: ACTING_WORKFLOWS });
+  });
+  afterEach(() => dashboard.expectNoProblems(/status of 4(22|04|00)/));
+  afterAll(() => dashboard?.close());
+
+  const talker = async (workflow = 'talker') => {
+    const workflowId = `talker-${++count}`;
+    const { startedRunId } = await dashboard.client.workflow(workflow).start({}, { workflowId });
+    const page = await dashboard.visit(`/runs/${workflowId}/${startedRunId}`);
+    return { page, handle: dashboard.client.handle(workflowId) };
+  };
+  const choose = async (page: Page, entry: string, menu = 'Send') => {
+    await page.getByRole('button', { name: menu, exact: true }).click();
+    await page.getByRole('menuitem', { name: entry }).click();
+  };
+
+  it('sends the first signal from a button, by a form of its schema', async () => {
+    const { page, handle } = await talker();
+    await page.getByRole('button', { name: 'Signal say…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Signal say' });
+    await dialog.getByText('Something to keep').waitFor();
+    await expectAccessible(page);
+    await expectNarrow(page);
+    await dialog.getByRole('button', { name: 'Send signal' }).click();
+    await dialog.getByRole('alert').getByText('must not be empty').waitFor();
+    await dialog.getByLabel('text').fill('good day');
+    await dialog.getByLabel('text').press('Enter');
+    await page.getByText('The signal say is on record.').waitFor();
+    expect(await dialog.count()).toBe(0);
+    expect(await handle.query('said')).toEqual(['hello', 'good day']);
+  });
+
+  it('gives the focus to the first field, and back to the button', async () => {
+    const { page } = await talker();
+    await page.getByRole('button', { name: 'Signal say…' }).press('Enter');
+    await until(() => isFocused(page.getByLabel('text')), Boolean, 'the focus');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await until(
+      () => isFocused(page.getByRole('button', { name: 'Signal say…' })),
+      Boolean,
+      'the focus back',
+    );
+  });
+
+  it('asks a query without words at once, and one with words when they are there', async () => {
+    const { page } = await talker();
+    await choose(page, 'Query said…');
+    await page.getByRole('region', { name: 'Answer' }).getByText('hello').waitFor();
+    await page.getByRole('button', { name: 'Close' }).first().click();
+    await until(
+      () => isFocused(page.getByRole('button', { name: 'Send', exact: true })),
+      Boolean,
+      'the focus back',
+    );
+    await choose(page, 'Query count…');
+    await page.getByLabel('containing').fill('ell');
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('1').waitFor();
+    await page.getByRole('button', { name: 'Ask again' }).waitFor();
+  });
+
+  it('waits for an update, and tells what it answers and what it throws', async () => {
+    const { page, handle } = await talker();
+    await choose(page, 'Update replace…');
+    await page.getByLabel('index').fill('7');
+    await page.getByLabel('text').fill('good night');
+    await page.getByRole('button', { name: 'Send update' }).click();
+    await page.getByRole('alert').getByText('There is nothing at 7').waitFor();
+    await page.getByLabel('index').fill('0');
+    await page.getByRole('button', { name: 'Send update' }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('hello').waitFor();
+    expect(await handle.query('said')).toEqual(['good night']);
+  });
+
+  it('asks a closed run, and offers nothing else', async () => {
+    const { page, handle } = await talker();
+    await handle.signal('end');
+    await handle.result();
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Query said…', 'Query count…']);
+    await page.getByRole('menuitem', { name: 'Query said…' }).click();
+    await page.getByText('It goes to the latest run of this id.').waitFor();
+    await page.getByRole('region', { name: 'Answer' }).getByText('hello').waitFor();
+  });
+
+  it('answers a callback that a run waits for', async () => {
+    const { page, handle } = await talker('patient');
+    // Once it is known that this is what it waits for, it is a button, and no signal of the service itself is offered.
+    await page.getByRole('button', { name: 'Answer a callback…' }).click();
+    expect(await page.getByRole('button', { name: /^Signal/ }).count()).toBe(0);
+    await page.getByLabel('Payload').fill('{"verdict": "yes"}');
+    await page.getByRole('button', { name: 'Send answer' }).click();
+    await page.getByText('The answer is on record.').waitFor();
+    expect(await handle.result()).toEqual({ verdict: 'yes' });
+  });
+
+  it('sends a signal that no definition declares, by its name', async () => {
+    const { page, handle } = await talker('undeclared');
+    await choose(page, 'Another signal…');
+    await page.getByRole('button', { name: 'Send signal' }).click();
+    await page.getByText('A signal needs its name.').waitFor();
+    await page.getByLabel('Name').fill('go');
+    await page.getByLabel('Payload').fill('7');
+    await page.getByRole('button', { name: 'Send signal' }).click();
+    expect(await handle.result()).toBe(7);
+  });
+
+  it('offers what a run waits for that waits for a limited time, declared or not', async () => {
+    const { page, handle } = await talker('hurried');
+    await page.getByRole('button', { name: 'Signal go…' }).click();
+    await page.getByLabel('Payload').fill('7');
+    await page.getByRole('button', { name: 'Send signal' }).click();
+    expect(await handle.result()).toBe(7);
+  });
+});

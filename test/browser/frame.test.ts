@@ -1,0 +1,220 @@
+/** What is around every view, in a browser: the token, the connection, themes, zones, search, and who can use it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { seriousFindings } from './axe.js';
+import { Dashboard, expectText, row, until } from './dashboard.js';
+import { describeInBrowser } from './required.js';
+
+const BUILT = new URL('../../dist/ui/', import.meta.url);
+
+describe('what is loaded first', () => {
+  it('has less than 200 kB of compressed script', () => {
+    const page = readFileSync(new URL('index.html', BUILT), 'utf8');
+    const scripts = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+\.js)"/g)].map(([, path]) => path!);
+    expect(scripts.length).toBeGreaterThan(0);
+    const bytes = scripts.reduce((sum, path) => sum + gzipSync(readFileSync(new URL(path, BUILT))).length, 0);
+    expect(bytes).toBeLessThan(200_000);
+    expect(bytes).toBeGreaterThan(50_000);
+  });
+
+  it('calls nobody else and compiles no code', () => {
+    for (const name of readdirSync(new URL('assets/', BUILT)).filter((each) => each.endsWith('.js'))) {
+      const text = readFileSync(new URL(`assets/${name}`, BUILT), 'utf8');
+      expect(text, name).not.toMatch(/new Function\(|[^.\w]eval\(/);
+    }
+  });
+});
+
+describeInBrowser('the frame', () => {
+  let dashboard: Dashboard;
+  beforeAll(async () => {
+    dashboard = await Dashboard.open();
+    await dashboard.client
+      .workflow('sale')
+      .start({ cents: 1, needsApproval: true } as never, { workflowId: 'A-1023' });
+    await dashboard.client.workflow('sale').start({ cents: 1, breaks: true } as never, { workflowId: 'B-7' });
+    await dashboard.client.handle('B-7').outcome();
+  });
+  afterEach(() => dashboard.expectNoProblems());
+  afterAll(() => dashboard?.close());
+
+  it('leads to every view', async () => {
+    const page = await dashboard.visit('/');
+    const views = page.getByRole('navigation', { name: 'Views' });
+    for (const name of ['Start', 'Catalog', 'Workers', 'Runs']) {
+      await views.getByRole('link', { name }).click();
+      await page.waitForURL(new RegExp(`/ui/${name.toLowerCase()}$`));
+      await page.getByRole('heading', { level: 1 }).first().waitFor();
+      expect(await page.title()).toContain('perdure');
+      expect(await views.getByRole('link', { name }).getAttribute('aria-current')).toBe('page');
+    }
+  });
+
+  it('says that an address leads nowhere', async () => {
+    const page = await dashboard.visit('/nothing/here');
+    await expectText(page.getByRole('heading'), 'There is nothing at this address');
+  });
+
+  it('jumps to a run, a workflow or a view', async () => {
+    const page = await dashboard.visit('/runs');
+    await row(page, 'B-7').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('A-10');
+    await expectText(page.getByRole('option', { selected: true }), 'A-1023');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/runs\/A-1023\//);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('basket');
+    await expectText(page.getByRole('option', { selected: true }), 'basket');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/runs\?workflow=basket/);
+    await page.getByRole('button', { name: /^Search/ }).click();
+    await page.keyboard.type('workers');
+    await expectText(page.getByRole('option', { selected: true }), 'Workers');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/workers/);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.press('Escape');
+    await until(
+      () => page.getByRole('combobox').count(),
+      (count) => count === 0,
+      'the search closed',
+    );
+  });
+
+  it('is light or dark as the system is, or as one chooses, which it keeps', async () => {
+    const page = await dashboard.visit('/runs', { colorScheme: 'dark' });
+    const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const dark = await background();
+    await page.getByRole('button', { name: /^Theme: system/ }).click();
+    expect(await background()).not.toBe(dark);
+    await page.reload();
+    expect(await background()).not.toBe(dark);
+    await page.getByRole('button', { name: /^Theme: light/ }).click();
+    expect(await background()).toBe(dark);
+  });
+
+  it('has times from now, with the exact one on hover, in the zone that one chooses', async () => {
+    const page = await dashboard.visit('/runs', { timezoneId: 'Asia/Tokyo' });
+    const time = row(page, 'B-7').locator('time');
+    await expectText(time, /^(now|\d+ (s|min) ago)$/);
+    const local = await time.getAttribute('title');
+    expect(local).toMatch(/\d{4}, \d\d:\d\d:\d\d\.\d{3} GMT\+9$/);
+    await page.getByRole('button', { name: /^Times are in the local zone/ }).click();
+    await until(
+      () => time.getAttribute('title'),
+      (title) => /UTC$/.test(title!),
+      'UTC',
+    );
+  });
+
+  it('says that the server does not answer, keeps what it shows, and goes on by itself', async () => {
+    const page = await dashboard.visit('/runs');
+    await row(page, 'B-7').waitFor();
+    await page.waitForLoadState('networkidle');
+    await page.context().setOffline(true);
+    await expectText(page.getByRole('status'), 'The server does not answer');
+    expect(await row(page, 'B-7').count()).toBe(1);
+    // Views that were never opened are there as well.
+    await page.getByRole('link', { name: 'Workers' }).click();
+    await page.getByRole('heading', { name: 'Workers' }).waitFor();
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.context().setOffline(false);
+    await until(
+      () => page.getByText('The server does not answer').count(),
+      (count) => count === 0,
+      'the line to go',
+    );
+    await dashboard.client.workflow('nothing').start(null as never, { workflowId: 'after-all' });
+    await row(page, 'after-all').waitFor();
+    await dashboard.expectNoProblems(/ERR_INTERNET_DISCONNECTED/);
+  });
+
+  it('fits a width of 400 pixels', async () => {
+    for (const path of [
+      '/runs',
+      '/runs/A-1023',
+      '/runs/B-7?tab=data',
+      '/start',
+      '/catalog',
+      '/workers',
+      '/compare',
+    ]) {
+      const page = await dashboard.visit(path, { viewport: { width: 400, height: 800 } });
+      await page.getByRole('heading').first().waitFor({ state: 'attached' });
+      await page.waitForLoadState('networkidle');
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect(width, path).toBeLessThanOrEqual(400);
+    }
+  });
+
+  describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+    const settled: [path: string, look: (page: Page) => Promise<unknown>][] = [
+      ['/runs', (page) => row(page, 'B-7').waitFor()],
+      ['/runs?id=none', (page) => expectText(page.getByRole('heading'), 'No run fits')],
+      ['/runs/A-1023', (page) => page.locator('.timeline-row').first().waitFor()],
+      ['/runs/B-7?tab=steps&open=5', (page) => page.getByRole('complementary').waitFor()],
+      ['/runs/B-7?tab=events', (page) => page.locator('.event-row').first().waitFor()],
+      ['/runs/B-7?tab=data', (page) => page.locator('.failure').waitFor()],
+      ['/runs/B-7?tab=related', (page) => page.locator('.relations a, .relations code').first().waitFor()],
+      ['/start', (page) => page.getByRole('heading').first().waitFor()],
+      ['/catalog', (page) => page.getByRole('heading').first().waitFor()],
+      ['/workers', (page) => page.getByRole('heading').first().waitFor()],
+      ['/compare', (page) => page.getByRole('heading').first().waitFor()],
+    ];
+    it('nothing keeps anybody from using it', async () => {
+      for (const [path, look] of settled) {
+        const page = await dashboard.visit(path, { colorScheme, reducedMotion: 'reduce' });
+        await look(page);
+        expect(await seriousFindings(page), path).toEqual([]);
+        await page.context().close();
+      }
+      const page = await dashboard.visit('/runs', { colorScheme, reducedMotion: 'reduce' });
+      await row(page, 'A-1023').getByRole('checkbox').check();
+      await page.getByRole('button', { name: 'Terminate', exact: true }).click();
+      await page.getByRole('dialog').waitFor();
+      expect(await seriousFindings(page), 'a dialog').toEqual([]);
+    }, 120_000);
+  });
+});
+
+describeInBrowser('a server with a token', () => {
+  let dashboard: Dashboard;
+  beforeAll(async () => {
+    dashboard = await Dashboard.open({ token: 'the-token', workers: false });
+  });
+  afterEach(() => dashboard.expectNoProblems());
+  afterAll(() => dashboard?.close());
+
+  it('is asked for it, and the tab keeps it, alone', async () => {
+    const page = await dashboard.visit('/runs');
+    const dialog = page.getByRole('dialog', { name: 'This server needs a token' });
+    await dialog.getByLabel('Token', { exact: true }).fill('not this');
+    await page.keyboard.press('Enter');
+    await expectText(dialog, 'The server does not take this token.');
+    expect(await seriousFindings(page)).toEqual([]);
+    await dialog.getByLabel('Token', { exact: true }).fill('the-token');
+    await page.keyboard.press('Enter');
+    await until(
+      () => dialog.count(),
+      (count) => count === 0,
+      'admission',
+    );
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await dialog.count()).toBe(0);
+    const kept = await page.evaluate<string>('JSON.stringify(localStorage) + document.cookie');
+    expect(kept).not.toContain('the-token');
+    const other = await page.context().newPage();
+    dashboard.watch(other);
+    await other.goto(`${dashboard.url}/runs`);
+    await other.getByRole('dialog', { name: 'This server needs a token' }).waitFor();
+    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await dialog.waitFor();
+    expect(await page.evaluate<string>('JSON.stringify(sessionStorage)')).not.toContain('the-token');
+    await dashboard.expectNoProblems(/401/);
+  });
+});

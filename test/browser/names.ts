@@ -1,0 +1,2 @@
+/** Ends the name of a suite that needs a browser. */
+export const NEEDS_CHROMIUM = '[Chromium]';

@@ -1,0 +1,309 @@
+/** The list of runs, in a browser. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { Dashboard, expectText, row, until } from './dashboard.js';
+import { describeInBrowser } from './required.js';
+
+describeInBrowser('the list of runs', () => {
+  let dashboard: Dashboard;
+  const start = (workflow: string, workflowId: string, input: unknown = null) =>
+    dashboard.client.workflow(workflow).start(input as never, { workflowId });
+
+  beforeAll(async () => {
+    dashboard = await Dashboard.open();
+    await start('sale', 'done-1', { cents: 100 });
+    await start('sale', 'lost-1', { cents: 200, breaks: true });
+    await start('sale', 'waits-1', { cents: 300, needsApproval: true });
+    await start('nothing', 'nothing-1');
+    for (const id of ['done-1', 'lost-1', 'nothing-1']) await dashboard.client.handle(id).outcome();
+  });
+  afterEach(() => dashboard.expectNoProblems());
+  afterAll(() => dashboard?.close());
+
+  const ids = (page: Page) => page.locator('.run-row .run-link').allTextContents();
+
+  it('has the newest first, each with its state and why it is there', async () => {
+    const page = await dashboard.visit('/');
+    await expectText(row(page, 'waits-1'), 'Running');
+    expect(new URL(page.url()).pathname).toBe('/ui/runs');
+    expect(await ids(page)).toEqual(['nothing-1', 'waits-1', 'lost-1', 'done-1']);
+    await expectText(row(page, 'lost-1'), 'Failed');
+    await expectText(row(page, 'lost-1'), 'the parcel is lost');
+    await expectText(row(page, 'waits-1'), 'approve');
+    await expectText(row(page, 'done-1'), 'Completed');
+    await expectText(page.getByRole('list', { name: 'How many are in which state' }), '4 in all');
+  });
+
+  it('changes states in their place, and holds new ones back while somebody reads', async () => {
+    const page = await dashboard.visit('/runs');
+    await start('sale', 'waits-2', { cents: 300, needsApproval: true });
+    await row(page, 'waits-2').waitFor();
+    await row(page, 'waits-1').hover();
+    await start('nothing', 'while-reading');
+    await dashboard.client.handle('waits-2').signal('approve', { by: 'somebody' });
+    await expectText(row(page, 'waits-2'), 'Completed');
+    const fresh = page.getByRole('button', { name: '1 new' });
+    await fresh.waitFor();
+    expect(await ids(page)).not.toContain('while-reading');
+    await fresh.click();
+    await row(page, 'while-reading').waitFor();
+    expect((await ids(page))[0]).toBe('while-reading');
+  });
+
+  it('asks once for a page, not once for each row', async () => {
+    const page = await dashboard.visit('/runs');
+    await row(page, 'done-1').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      // The rest of the page itself may still be on its way.
+      if (!pathname.startsWith('/ui/')) asked.push(pathname);
+    });
+    await until(
+      async () => asked.length,
+      (count) => count >= 3,
+      'three refreshes',
+    );
+    expect(new Set(asked)).toEqual(new Set(['/workflow/runs']));
+  });
+
+  it('filters by workflow, state, id and time, and keeps that in the address', async () => {
+    const page = await dashboard.visit('/runs');
+    await page.getByLabel('Workflow', { exact: true }).selectOption('sale');
+    await page.getByLabel('State', { exact: true }).selectOption('failed');
+    await until(
+      () => ids(page),
+      (found) => found.join() === 'lost-1',
+      'the failed sale',
+    );
+    await page.getByLabel('Id, or how it begins').fill('do');
+    await expectText(page.getByRole('heading', { level: 2 }), 'No run fits these filters');
+    await page.getByLabel('State', { exact: true }).selectOption('');
+    await until(
+      () => ids(page),
+      (found) => found.join() === 'done-1',
+      'the one whose id begins so',
+    );
+    await page.getByLabel('Started').selectOption('1h');
+    await until(
+      async () => new URL(page.url()).search,
+      (search) => search.includes('since=1h'),
+      'the address',
+    );
+    const shared = await dashboard.visit(
+      new URL(page.url()).pathname.replace('/ui', '') + new URL(page.url()).search,
+    );
+    await until(
+      () => ids(shared),
+      (found) => found.join() === 'done-1',
+      'the same view elsewhere',
+    );
+    await shared.getByRole('button', { name: 'Clear' }).click();
+    await row(shared, 'waits-1').waitFor();
+  });
+
+  it('lets one go on typing while the list follows, and takes what is typed back when it is cleared', async () => {
+    const page = await dashboard.visit('/runs');
+    await row(page, 'done-1').waitFor();
+    const field = page.getByLabel('Id, or how it begins');
+    await field.focus();
+    await page.keyboard.type('lo');
+    await page.waitForURL(/id=lo$/);
+    await page.keyboard.type('st-1');
+    await page.waitForURL(/id=lost-1$/);
+    await until(
+      () => ids(page),
+      (found) => found.join() === 'lost-1',
+      'the one that was typed',
+    );
+    expect(await field.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await row(page, 'done-1').waitFor();
+    expect(await field.inputValue()).toBe('');
+    expect(new URL(page.url()).search).toBe('');
+  });
+
+  it('shows the list once it can be had, and says when it cannot be brought up to date', async () => {
+    let isAway = true;
+    const page = await dashboard.visit('/workers');
+    await page.route('**/workflow/runs?*', (route) => {
+      const answer = { error: 'EngineUnavailableError', message: 'The engine cannot be reached' };
+      return isAway ? route.fulfill({ status: 503, json: answer }) : route.fallback();
+    });
+    const problem = page.getByRole('alert');
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await expectText(problem, 'The engine cannot be reached');
+    isAway = false;
+    await row(page, 'done-1').waitFor();
+    isAway = true;
+    await expectText(problem, 'The engine cannot be reached');
+    expect(await row(page, 'done-1').count()).toBe(1);
+    isAway = false;
+    await until(
+      () => problem.count(),
+      (count) => count === 0,
+      'the list to be up to date',
+    );
+    await dashboard.expectNoProblems(/503/);
+  });
+
+  it('is used with the keyboard: moves, chooses, opens', async () => {
+    const page = await dashboard.visit('/runs?id=lost-1');
+    await row(page, 'lost-1').focus();
+    await page.keyboard.press('Space');
+    await expectText(page.getByRole('region', { name: 'What to do' }), '1 run chosen');
+    await page.keyboard.press('Escape');
+    await until(
+      () => page.locator('.bulk').count(),
+      (count) => count === 0,
+      'nothing chosen',
+    );
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/ui\/runs\/lost-1\//);
+    await page.goBack();
+    await row(page, 'lost-1').waitFor();
+  });
+
+  it('acts on several: names the number, shows how far it is, and lists what failed', async () => {
+    for (const id of ['bulk-1', 'bulk-2', 'bulk-3'])
+      await start('sale', id, { cents: 1, needsApproval: true });
+    const page = await dashboard.visit('/runs?id=bulk-');
+    for (const id of ['bulk-1', 'bulk-2', 'bulk-3']) await row(page, id).getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Pause 3 runs?' });
+    await dialog.getByLabel('Reason').fill('the bank is down');
+    await dialog.getByRole('button', { name: 'Pause 3 runs' }).click();
+    await expectText(dialog.getByRole('status'), '3 of 3 runs done.');
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+    await expectText(row(page, 'bulk-1'), 'Paused');
+    expect((await dashboard.client.handle('bulk-1').status()).paused).toMatchObject({
+      reason: 'the bank is down',
+    });
+
+    for (const id of ['bulk-1', 'bulk-2', 'bulk-3']) await row(page, id).getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByRole('button', { name: 'Resume 3 runs' }).click();
+    await expectText(page.getByRole('status'), '3 of 3 runs done.');
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    await expectText(row(page, 'bulk-1'), 'Running');
+
+    // One of them ends meanwhile: terminating it fails, and the others go on.
+    await page.route('**/workflow/bulk-2/runs/*/terminate', (route) => route.abort());
+    for (const id of ['bulk-1', 'bulk-2', 'bulk-3']) await row(page, id).getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Terminate', exact: true }).click();
+    await page.getByRole('button', { name: 'Terminate 3 runs' }).click();
+    await expectText(page.getByRole('status'), '2 of 3 runs done, 1 failed.');
+    await expectText(page.getByRole('list', { name: 'What failed' }), 'bulk-2');
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    await expectText(row(page, 'bulk-3'), 'Terminated');
+    await expectText(row(page, 'bulk-2'), 'Running');
+    await dashboard.expectNoProblems(/Failed to load resource: net::ERR_FAILED/);
+  });
+
+  it('resets and stops several', async () => {
+    for (const id of ['again-1', 'again-2']) await start('sale', id, { cents: 1, needsApproval: true });
+    const page = await dashboard.visit('/runs?id=again-');
+    await page.getByLabel('Choose all').check();
+    await page.getByRole('button', { name: 'Reset', exact: true }).click();
+    await page.getByLabel('Where the new runs go on').selectOption('');
+    await page.getByRole('button', { name: 'Reset 2 runs' }).click();
+    await expectText(page.getByRole('status'), '2 of 2 runs done.');
+    await page.getByRole('button', { name: 'Close' }).last().click();
+    const before = await dashboard.client.runsPage({ workflowIdPrefix: 'again-' });
+    expect(before.runs.map(({ status }) => status).sort()).toEqual([
+      'running',
+      'running',
+      'terminated',
+      'terminated',
+    ]);
+
+    const open = await dashboard.visit('/runs?id=again-&state=running');
+    await until(
+      () => ids(open),
+      (found) => found.length === 2,
+      'the two that are open',
+    );
+    await open.getByLabel('Choose all').check();
+    await open.getByRole('button', { name: 'Stop', exact: true }).click();
+    await open.getByRole('button', { name: 'Stop 2 runs' }).click();
+    await expectText(open.getByRole('status'), '2 of 2 runs done.');
+    await open.getByRole('button', { name: 'Close' }).last().click();
+    // They do not fit the filter any more, and stay as what they have become.
+    await expectText(open.locator('.run-row'), 'Cancelled');
+  });
+
+  it('is never empty while more runs start than it has rows, and leads to the newest', async () => {
+    const page = await dashboard.visit('/workers');
+    let waves = 0;
+    await page.route('**/workflow/runs?*', (route) => {
+      // The view of workers asks as well.
+      if (!route.request().url().includes('why=true')) return route.fallback();
+      const wave = ++waves;
+      const runs = Array.from({ length: 100 }, (_, i) => ({
+        workflowId: `wave-${wave}-${i}`,
+        runId: `0198c0de-0000-7000-${String(wave).padStart(4, '0')}-${String(i).padStart(12, '0')}`,
+        ...{ workflowType: 'sale', catalog: 'default', status: 'completed', summary: null },
+        startedAt: new Date(wave * 1_000 - i).toISOString(),
+        completedAt: new Date(wave * 1_000).toISOString(),
+      }));
+      return route.fulfill({ json: { runs, count: 100, nextCursor: `after-${wave}` } });
+    });
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await row(page, 'wave-1-0').waitFor();
+    await page.evaluate(
+      `window.fewest = Infinity; const look = () => { window.fewest = Math.min(window.fewest, document.querySelectorAll('.run-link').length); requestAnimationFrame(look); }; look();`,
+    );
+    await page.locator('.run-row').nth(3).hover();
+    const fresh = page.getByRole('button', { name: 'More than 100 new' });
+    await fresh.waitFor();
+    await page.locator('.runs-scroller').evaluate((element) => element.scrollTo(0, 1_000));
+    await fresh.click();
+    await until(
+      async () => (await ids(page))[0],
+      (first) => /^wave-\d+-0$/.test(first!) && first !== 'wave-1-0',
+      'the newest at the top',
+    );
+    const [before] = await ids(page);
+    await page.mouse.move(1, 1);
+    await until(
+      async () => (await ids(page))[0],
+      (first) => /^wave-\d+-0$/.test(first!) && first !== before,
+      'newer ones by themselves',
+    );
+    expect(await page.evaluate('window.fewest')).toBeGreaterThan(0);
+  });
+
+  it('draws few of many rows, and loads more as one scrolls', async () => {
+    const page = await dashboard.visit('/');
+    const started = Date.parse('2026-01-01T00:00:00Z');
+    await page.route('**/workflow/runs?*', async (route) => {
+      const url = new URL(route.request().url());
+      const from = Number(url.searchParams.get('cursor') ?? 0);
+      const runs = Array.from({ length: 100 }, (_, i) => ({
+        workflowId: `many-${from + i}`,
+        runId: `0198c0de-0000-7000-8000-${String(from + i).padStart(12, '0')}`,
+        workflowType: 'sale',
+        catalog: 'default',
+        status: 'completed',
+        startedAt: new Date(started - (from + i) * 1_000).toISOString(),
+        completedAt: new Date(started - (from + i) * 1_000 + 12).toISOString(),
+        summary: null,
+      }));
+      await route.fulfill({ json: { runs, count: 100, nextCursor: String(from + 100) } });
+    });
+    await page.goto(`${dashboard.url}/runs?workflow=sale`);
+    await row(page, 'many-0').waitFor();
+    expect(await page.locator('.run-row').count()).toBeLessThan(60);
+    for (let to = 0; to < 10; to++) {
+      const before = await page.locator('.counts').textContent();
+      await page.locator('.runs-scroller').evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      await until(
+        () => page.locator('.counts').textContent(),
+        (text) => text !== before,
+        'more rows',
+      );
+    }
+    await expectText(page.locator('.counts'), /of the newest 1,[1-9]00/);
+    expect(await page.locator('.run-row').count()).toBeLessThan(60);
+  });
+});
