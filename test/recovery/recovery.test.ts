@@ -143,7 +143,7 @@ describe('kill -9', () => {
       status: 'completed',
       output: ['fast', `released ${key}`],
     });
-  }, 60_000);
+  });
 
   test('leaves a data folder that a second process cannot take while the next one has it', async () => {
     await service.kill();
@@ -156,7 +156,7 @@ describe('kill -9', () => {
       status: 'completed',
       output: 'undisturbed',
     });
-  }, 60_000);
+  });
 });
 
 describe('an orderly end', () => {
@@ -180,5 +180,5 @@ describe('an orderly end', () => {
       await ledger.stop();
       data.remove();
     }
-  }, 60_000);
+  });
 });

@@ -8,12 +8,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const WAIT_MS = 20_000;
+const WAIT_MS = 50_000;
 
 export interface ServiceOptions {
   workflows: string;
   dataDir: string;
   port: number;
+  workers?: number;
+  /** More of the command line. */
+  flags?: string[];
+  /** More of the environment. */
+  env?: NodeJS.ProcessEnv;
 }
 
 export interface ResultBody {
@@ -29,7 +34,7 @@ export class Service {
   #output = '';
 
   private constructor(readonly options: ServiceOptions) {
-    const { workflows, dataDir, port } = options;
+    const { workflows, dataDir, port, workers = 1, flags = [], env = {} } = options;
     this.#process = spawn(
       process.execPath,
       [
@@ -42,9 +47,10 @@ export class Service {
         '--data',
         dataDir,
         '--workers',
-        '1',
+        String(workers),
+        ...flags,
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'], env: plainEnvironment() },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...plainEnvironment(), ...env } },
     );
     for (const stream of [this.#process.stdout!, this.#process.stderr!]) {
       stream.on('data', (chunk) => {
@@ -56,9 +62,14 @@ export class Service {
   /** Resolves when the service takes calls and its workers have registered. */
   static async start(options: ServiceOptions): Promise<Service> {
     const service = Service.launch(options);
-    await service.#until(async () => {
+    const hasWorkflows = async () => {
       const response = await service.#get('/workflow/catalog');
       return ((await response.json()) as { workflows: unknown[] }).workflows.length > 0;
+    };
+    await service.#until(hasWorkflows).catch(async (error: unknown) => {
+      // Whoever asked for it never gets it, so nobody else would end it.
+      await service.kill();
+      throw error;
     });
     return service;
   }
@@ -72,6 +83,10 @@ export class Service {
     return this.#process.pid!;
   }
 
+  get isGone(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
   get output(): string {
     return this.#output;
   }
@@ -81,15 +96,23 @@ export class Service {
     return descendants(this.pid);
   }
 
+  /** Resolves when so many workers are connected, those that stand by included. */
+  untilWorkers(count: number): Promise<void> {
+    return this.#until(async () => {
+      const text = await (await this.#get('/metrics')).text();
+      return Number(/^perdure_workers (\d+)$/m.exec(text)?.[1]) >= count;
+    });
+  }
+
   async startRun(workflowName: string, input: unknown): Promise<string> {
-    const response = await this.#post('/workflow/start', { workflowName, input });
+    const response = await this.post('/workflow/start', { workflowName, input });
     const body = (await response.json()) as { workflowId: string };
     if (response.status !== 200) throw new Error(`start: ${response.status} ${JSON.stringify(body)}`);
     return body.workflowId;
   }
 
   async run(workflowName: string, input: unknown): Promise<ResultBody> {
-    const response = await this.#post('/workflow/run', { workflowName, input });
+    const response = await this.post('/workflow/run', { workflowName, input });
     return (await response.json()) as ResultBody;
   }
 
@@ -104,6 +127,16 @@ export class Service {
     return (await this.#get(`/workflow/${encodeURIComponent(workflowId)}/status`)).json();
   }
 
+  /** The status and body of any call. */
+  async call(path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await (body === undefined ? this.#get(path) : this.post(path, body));
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  async metrics(): Promise<string> {
+    return (await this.#get('/metrics')).text();
+  }
+
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL');
     await this.exit();
@@ -115,8 +148,7 @@ export class Service {
   }
 
   async exit(): Promise<number | null> {
-    if (this.#process.exitCode === null && this.#process.signalCode === null)
-      await once(this.#process, 'exit');
+    if (!this.isGone) await once(this.#process, 'exit');
     return this.#process.exitCode;
   }
 
@@ -124,7 +156,7 @@ export class Service {
     return fetch(`http://127.0.0.1:${this.options.port}${path}`);
   }
 
-  #post(path: string, body: unknown): Promise<Response> {
+  post(path: string, body: unknown): Promise<Response> {
     return fetch(`http://127.0.0.1:${this.options.port}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -143,9 +175,9 @@ export class Service {
   }
 }
 
-/** Settings of whoever runs the tests are none of theirs. */
-function plainEnvironment(): NodeJS.ProcessEnv {
-  const own = ['PORT', 'HOST', 'NODE_ENV', 'API_AUTH_TOKEN'];
+/** Settings of whoever runs the tests are none of theirs, nor is the wish of a CI for colours. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const own = ['PORT', 'HOST', 'NODE_ENV', 'API_AUTH_TOKEN', 'CI', 'FORCE_COLOR'];
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !own.includes(name) && !name.startsWith('PERDURE_')),
   );

@@ -1,0 +1,87 @@
+/** A share of `npm run crash`, which has the rest: the same faults, fewer of each. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { type KillCounts, killDuringRecovery, killUnderLoad } from './kills.js';
+import { type CrashPoint, crashAt, type Variant } from './points.js';
+import { powerCuts } from './power-cuts.js';
+import { ROWS, tryRow } from './rows.js';
+import { diskShim, NO_SHIM } from './shim/build.js';
+import { Trial } from './trial.js';
+
+let trial: Trial | undefined;
+afterEach(async () => {
+  await trial?.remove();
+  trial = undefined;
+});
+
+const nothing = { lost: [], twice: [], broken: [] };
+
+describe('kill -9', () => {
+  test('under load, with several clients on each run: nothing acknowledged is lost or applied twice', async () => {
+    trial = await Trial.prepare({ seed: 1 });
+    const counts: KillCounts = { underLoad: 0, duringRecovery: 0, ofWorkers: 0 };
+    while (trial.kills < 6) await killUnderLoad(trial, counts);
+    await killDuringRecovery(trial, 20, counts);
+    await trial.settle();
+    expect(trial.verdict).toEqual(nothing);
+    expect(trial.operations.count('acknowledged')).toBeGreaterThan(50);
+    expect(trial.operations.count('unclear')).toBeGreaterThan(0);
+    expect(trial.load.eventsServed).toBeGreaterThan(100);
+    expect(trial.load.spending.namesTold).toBeGreaterThan(10);
+    const budgets = trial.operations.all.filter(({ kind }) => kind === 'budget');
+    expect(budgets.some(({ outcome }) => outcome === 'acknowledged')).toBe(true);
+  }, 240_000);
+});
+
+describe('kill -9 at a named place', () => {
+  // One of each shape: before its commit, within it, after it, with the answer lost, in a worker, between two runs.
+  const places: [CrashPoint, Variant][] = [
+    ['start', 'lost'],
+    ['signal', 'after'],
+    ['pause', 'after'],
+    ['budget', 'after'],
+    ['updateCompleted', 'inside'],
+    ['workerStepDone', 'before'],
+    ['childStart', 'inside'],
+  ];
+  test('loses nothing, and each place is reached', async () => {
+    trial = await Trial.prepare({ seed: 4 });
+    for (const [point, variant] of places) expect(await crashAt(trial, point, variant)).toContain(point);
+    await trial.settle();
+    expect(trial.verdict).toEqual(nothing);
+  }, 240_000);
+});
+
+describe('a fault of the disk or of what is on it', () => {
+  const share = ROWS.filter(({ name }) => /^(F09 sync 5 fails once|F10 .* write 7|F05|C29|F40)/.test(name));
+  test('is one of those that are part of the tests', () => expect(share.length).toBe(5));
+  test.for(share)('$name', { timeout: 240_000 }, async (row, { skip }) => {
+    if (row.needsShim && diskShim() === undefined) skip(NO_SHIM);
+    const { trial: done, seen } = await tryRow(row, 5);
+    expect(done.verdict, seen).toEqual(nothing);
+  });
+});
+
+describe('power cuts', () => {
+  test('lose nothing that was acknowledged, and the server goes on from what they leave', async ({
+    skip,
+  }) => {
+    if (diskShim() === undefined) skip(NO_SHIM);
+    trial = await Trial.prepare({ seed: 2 });
+    const first = await powerCuts(trial, { cuts: 12, loadMs: 1_500 });
+    const second = await powerCuts(trial, { cuts: 12, loadMs: 1_500 });
+    await trial.settle();
+    expect(trial.verdict).toEqual(nothing);
+    expect(first.cuts + second.cuts).toBe(24);
+    expect(first.syncs, 'the shim sees the syncs of commits').toBeGreaterThan(20);
+    expect(first.lookedFor).toBeGreaterThan(50);
+  }, 240_000);
+
+  test('lose acknowledged operations where the log is not synced at every commit: the test above can fail', async ({
+    skip,
+  }) => {
+    if (diskShim() === undefined) skip(NO_SHIM);
+    trial = await Trial.prepare({ seed: 3 });
+    await powerCuts(trial, { cuts: 24, loadMs: 1_500, dropSync: '-wal' });
+    expect(trial.verdict.lost.length).toBeGreaterThan(0);
+  }, 240_000);
+});

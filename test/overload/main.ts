@@ -1,0 +1,74 @@
+/** `npm run overload -- [part of a name]`: what the server does under more load than it can take, as a table. */
+import { abandonedRuns, bursts, deadPeers, largeBodies, streams, synchronousRuns } from './scenarios.js';
+import { type Measurement, mega, RSS_BUDGET_BYTES, Stage } from './stage.js';
+
+/** On a machine with nothing else to do. New connections wait behind those that came before them. */
+const KEPT_MS = 100;
+
+const SCENARIOS = [
+  synchronousRuns(10_000),
+  synchronousRuns(12_000),
+  abandonedRuns(3_000),
+  streams(2_000, 100),
+  bursts({ starts: 10_000, signals: 12_000, updates: 500, queries: 3_000, lists: 1_000 }),
+  largeBodies(400),
+  deadPeers(4_000),
+];
+
+const HEAD = [
+  'scenario',
+  's',
+  'answers',
+  'health p99/max, ms',
+  'on new connections',
+  'most MB',
+  'after MB',
+  'WAL MB',
+  'fine',
+];
+
+function cells(measured: Measurement): string[] {
+  const { scenario, seconds, statuses, kept, fresh, mostRssBytes, after } = measured;
+  const health = ({ p99Ms, longestMs }: typeof kept) => `${Math.round(p99Ms)}/${Math.round(longestMs)}`;
+  const answers = Object.entries(statuses).map(([status, count]) => `${count}×${status}`);
+  return [
+    scenario,
+    seconds.toFixed(1),
+    answers.join(' '),
+    health(kept),
+    health(fresh),
+    `${mega(mostRssBytes)}`,
+    `${mega(after.rssBytes)}`,
+    `${mega(after.walBytes)}`,
+    problemsOf(measured).length === 0 ? 'yes' : 'NO',
+  ];
+}
+
+function problemsOf({ problems, kept }: Measurement): string[] {
+  return kept.p99Ms > KEPT_MS
+    ? [...problems, `the health took ${Math.round(kept.p99Ms)} ms (p99)`]
+    : problems;
+}
+
+const line = (all: string[]) => `| ${all.join(' | ')} |`;
+
+const [part = ''] = process.argv.slice(2);
+if (!SCENARIOS.some(({ name }) => name.includes(part))) throw new Error(`there is no scenario named ${part}`);
+const stage = await Stage.open();
+let isFine = true;
+console.log(
+  `memory budget: ${mega(RSS_BUDGET_BYTES)} MB; at rest: ${mega((await stage.measure({ name: 'rest', load: async () => [] })).mostRssBytes)} MB\n`,
+);
+console.log(`${line(HEAD)}\n${line(HEAD.map(() => '---'))}`);
+try {
+  for (const scenario of SCENARIOS) {
+    if (!scenario.name.includes(part)) continue;
+    const measured = await stage.measure(scenario);
+    console.log(line(cells(measured)));
+    for (const problem of problemsOf(measured)) console.log(`    ${problem}`);
+    isFine &&= problemsOf(measured).length === 0;
+  }
+} finally {
+  await stage.close();
+}
+process.exitCode = isFine ? 0 : 1;

@@ -1,0 +1,21 @@
+/**
+ * One run cannot stop the others: a share of the hostile programs (`npm run hostile` has them all, with the bound that
+ * counts). The bound here is a generous one, for machines that are busy with other tests.
+ */
+import { expect, test } from 'vitest';
+import { asTable, measure } from '../hostile/measure.js';
+import { HOSTILE_PROGRAMS } from '../hostile/programs.js';
+
+const ALLOWED_MS = 8_000;
+
+test.each(['endless turn', 'endless step', 'endless query', 'step that is killed', 'frozen process'])(
+  'others are hardly held up by: %s',
+  async (name) => {
+    const program = HOSTILE_PROGRAMS.find((each) => each.name === name)!;
+    const measurement = await measure(program, { workers: 1, calmMs: 1_000, hostileMs: 6_000 });
+    console.log(asTable([measurement], ALLOWED_MS).split('\n').at(-1));
+    expect(measurement.failures).toEqual([]);
+    expect(measurement.hostileMs - measurement.calmMs).toBeLessThan(ALLOWED_MS);
+  },
+  90_000,
+);

@@ -1,0 +1,46 @@
+/**
+ * The contract suite on an engine whose store fails: nothing of the contract is lost by it. A share of the cases, by the
+ * seed; `npm run store-faults` runs all of them.
+ */
+import { afterAll, describe, expect, vi } from 'vitest';
+import { contract, contractOfSome } from '../contract/suite.js';
+import { repeatWhatRestartsChange } from './attempts.js';
+import { RandomFaults, randomSequence } from './plans.js';
+import { startSupervised, type Totals } from './supervised-system.js';
+
+const PERCENT = Number(process.env.PERDURE_STORE_FAULTS_PERCENT ?? 5);
+const SEED = Number(process.env.PERDURE_STORE_FAULTS_SEED ?? 20_261_115);
+const IS_WHOLE = process.env.PERDURE_STORE_FAULTS_WHOLE === '1';
+/** Of the commits, such a share is copied and opened; unless it is asked for, no more of one system than its end has time for. */
+const { PERDURE_STORE_FAULTS_COPIED: COPIED } = process.env;
+const COPIED_SHARE = Number(COPIED ?? 0.01);
+const MAX_COPIES = COPIED === undefined ? 8 : Number.POSITIVE_INFINITY;
+/** Of the files of cases: as many as make it all but certain that a fault ends an engine on the way. */
+const SHARE = 10;
+
+// What a restart interrupts takes longer.
+vi.setConfig({ testTimeout: 60_000 });
+
+describe(`with ${PERCENT} % store faults (seed ${SEED})`, () => {
+  const faults = new RandomFaults(PERCENT, SEED);
+  const totals: Totals = { lives: 0, failedStarts: 0, copies: 0, acknowledged: 0 };
+  const unexcused = repeatWhatRestartsChange(() => totals.lives, IS_WHOLE);
+  const random = randomSequence(SEED);
+  const startSystem = startSupervised(faults, totals, {
+    isWanted: () => random() < COPIED_SHARE,
+    atMost: MAX_COPIES,
+  });
+  if (IS_WHOLE) contract(startSystem, 1_000);
+  else contractOfSome(startSystem, 1_000, SEED, SHARE);
+
+  afterAll(() => {
+    const { calls, faults: failed, counts } = faults;
+    console.log(
+      `store faults: ${JSON.stringify({ ...totals, calls, failed, ...Object.fromEntries(counts) })}`,
+    );
+    expect(unexcused).toEqual([]);
+    // Else the suite has proven nothing about faults.
+    expect(failed).toBeGreaterThan(calls * (PERCENT / 100) * 0.5);
+    if (PERCENT >= 1) expect(totals.lives).toBeGreaterThan(1);
+  });
+});

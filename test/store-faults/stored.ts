@@ -1,0 +1,90 @@
+/** What a data folder holds of runs, read from the file while no engine has it. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { HistoryEvent, NewEvent } from '../../src/core/history/event.js';
+import { type RunRow, Tables } from '../../src/embedded/store/tables/tables.js';
+
+export interface StoredRun {
+  row: RunRow;
+  events: HistoryEvent[];
+  /** What waits in its inbox; it has no numbers yet. */
+  waiting: NewEvent[];
+}
+
+export class Stored {
+  readonly #db: Database.Database;
+  readonly #tables: Tables;
+  readonly #byWorkflowId = new Map<string, StoredRun[]>();
+
+  constructor(dataDir: string) {
+    // Only to read: to close it otherwise would tidy the write-ahead log away.
+    this.#db = new Database(join(dataDir, 'perdure.db'), { readonly: true });
+    this.#tables = new Tables(this.#db);
+  }
+
+  static look<T>(dataDir: string, look: (stored: Stored) => T): T {
+    const stored = new Stored(dataDir);
+    try {
+      return look(stored);
+    } finally {
+      stored.#db.close();
+    }
+  }
+
+  /** All runs of the id, oldest first. */
+  runsOf(workflowId: string): StoredRun[] {
+    let runs = this.#byWorkflowId.get(workflowId);
+    if (!runs) {
+      const rows = this.#db.prepare('SELECT * FROM runs WHERE workflow_id = ? ORDER BY key').all(workflowId);
+      runs = (rows as RunRow[]).map((row) => ({
+        row,
+        events: this.#tables.history.read(row.key, 0),
+        waiting: this.#tables.loadRun(row).inbox.groups.flatMap((group) => group.events),
+      }));
+      this.#byWorkflowId.set(workflowId, runs);
+    }
+    return runs;
+  }
+
+  /** All runs, oldest first. */
+  *runs(): Generator<StoredRun> {
+    const ids = this.#db.prepare('SELECT DISTINCT workflow_id FROM runs ORDER BY key').pluck().all();
+    for (const workflowId of ids as string[]) yield* this.runsOf(workflowId);
+  }
+
+  /** The attempts of steps that somebody was making, as a ledger knows them. */
+  *attempts(): Generator<string> {
+    for (const row of this.#db.prepare('SELECT * FROM runs WHERE closed_at IS NULL').all()) {
+      const { state } = this.#tables.loadRun(row as RunRow);
+      for (const { activityId, delivery } of state.steps.values()) {
+        if (delivery.status === 'running')
+          yield attemptName(`${state.runId}/${activityId}`, delivery.attempt);
+      }
+    }
+  }
+
+  /** Runs that somebody asked for from outside: no children, and nothing that follows a run by itself or by a reset. */
+  startedFromOutside(): number {
+    return this.#db
+      .prepare('SELECT count(*) FROM runs WHERE first_run_id = run_id AND tree IS NULL')
+      .pluck()
+      .get() as number;
+  }
+}
+
+export const attemptName = (idempotencyKey: string, attempt: number): string =>
+  `${idempotencyKey} attempt ${attempt}`;
+
+/**
+ * What has happened to the run itself: without the copies that a reset makes of the history before it and of the messages
+ * after it.
+ */
+export function ownEvents({ row, events, waiting }: StoredRun): NewEvent[] {
+  let from = 0;
+  events.forEach((event, index) => {
+    if (event.type !== 'WORKFLOW_TASK_FAILED' || event.attributes.newRunId !== row.run_id) return;
+    const turn = events.findIndex(({ type }, at) => at > index && type === 'WORKFLOW_TASK_SCHEDULED');
+    from = turn < 0 ? events.length : turn;
+  });
+  return [...events.slice(from), ...waiting];
+}
