@@ -6,4 +6,8 @@ export { createServer, createTokenCheck, type HttpServer, type ServerOptions } f
 export { attachWorkerLink, type WorkerLink, type WorkerLinkOptions } from './link/server.js';
 export { Metrics, type MetricsOptions } from './telemetry/index.js';
 export { type ObjectStoreSettings, type TraceMode, Traces, type TracesOptions } from './trace/index.js';
-export { type StartWorkersOptions, startWorkers, type WorkerSupervisor } from './worker/supervisor.js';
+export {
+  type StartWorkersOptions,
+  startWorkers,
+  type WorkerSupervisor,
+} from './worker/supervision/supervisor.js';

@@ -11,15 +11,33 @@ const MAY_IMPORT: Record<string, string[]> = {
   core: [],
   engine: ['core'],
   sdk: ['core'],
+  output: ['sdk', 'core'],
   link: ['engine', 'core'],
-  worker: ['sdk', 'link', 'core'],
+  worker: ['output', 'sdk', 'link', 'telemetry', 'core'],
   embedded: ['engine', 'core'],
   trace: ['engine', 'core'],
   telemetry: ['engine', 'core'],
-  temporal: ['engine', 'worker', 'sdk', 'core'],
+  temporal: ['engine', 'worker', 'sdk', 'telemetry', 'core'],
+  testing: ['embedded', 'worker', 'client', 'sdk', 'engine', 'core'],
   http: ['engine', 'trace', 'telemetry', 'core'],
-  cli: ['http', 'embedded', 'temporal', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
+  client: ['http', 'sdk', 'core'],
+  cli: ['client', 'http', 'embedded', 'temporal', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
   server: ['http', 'embedded', 'trace', 'telemetry', 'worker', 'link', 'engine', 'core'],
+};
+
+/** The rooms of the embedded engine, each with the rooms that it may import beside itself. */
+const EMBEDDED_ROOMS: Record<string, string[]> = {
+  state: [],
+  workers: [],
+  store: ['state', 'workers'],
+  kernel: ['store', 'workers'],
+  life: ['kernel', 'store', 'state', 'workers'],
+  delivery: ['life', 'kernel', 'store', 'state', 'workers'],
+  upkeep: ['delivery', 'life', 'kernel', 'store', 'state', 'workers'],
+  calls: ['upkeep', 'delivery', 'life', 'kernel', 'store', 'state', 'workers'],
+  options: ['store'],
+  parts: ['options', 'calls', 'upkeep', 'delivery', 'life', 'kernel', 'store', 'workers'],
+  index: ['parts', 'options', 'calls', 'store'],
 };
 
 /** Packages that one part alone knows. */
@@ -65,6 +83,15 @@ function target(file: SourceFile, specifier: string): string {
   return partOf(relative(SRC, join(SRC, dirname(file.path), specifier)).replace(/\.js$/, '.ts'));
 }
 
+/** The files that a file imports. */
+function importedBy(file: SourceFile): string[] {
+  return file.imports
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => join(dirname(file.path), specifier).replace(/\.js$/, '.ts'));
+}
+
+const roomOf = (path: string): string => path.split('/')[1]!.replace(/\.ts$/, '');
+
 const lines = (found: string[]) => expect(found.sort());
 
 describe('the parts', () => {
@@ -83,6 +110,37 @@ describe('the parts', () => {
       }
     }
     lines(wrong).toEqual([]);
+  });
+
+  it('import in one direction inside the embedded engine too', () => {
+    const wrong: string[] = [];
+    for (const file of files.filter(({ part }) => part === 'embedded')) {
+      const room = roomOf(file.path);
+      for (const path of importedBy(file).filter((each) => each.startsWith('embedded/'))) {
+        const other = roomOf(path);
+        if (other !== room && !EMBEDDED_ROOMS[room]?.includes(other))
+          wrong.push(`${file.path} imports ${path}`);
+      }
+    }
+    lines(wrong).toEqual([]);
+  });
+
+  it('have no circle of imports, types included', () => {
+    const byPath = new Map(files.map((file) => [file.path, file]));
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const visit = (path: string, above: readonly string[]): void => {
+      if (above.includes(path)) {
+        circles.push([...above.slice(above.indexOf(path)), path].join(' > '));
+        return;
+      }
+      const file = byPath.get(path);
+      if (!file || done.has(path)) return;
+      for (const next of importedBy(file)) visit(next, [...above, path]);
+      done.add(path);
+    };
+    for (const { path } of files) visit(path, []);
+    lines(circles).toEqual([]);
   });
 
   it('keep their libraries to themselves', () => {
@@ -106,16 +164,36 @@ describe('the parts', () => {
       }
     }
     lines(wrong).toEqual([]);
-    const loaders = files.filter(({ text }) => text.includes("import('../temporal/index.js')"));
-    lines(loaders.map(({ path }) => path)).toEqual(['cli/on-temporal.ts']);
+    const loaders = files.filter(({ text }) => text.includes("import('../../temporal/index.js')"));
+    lines(loaders.map(({ path }) => path)).toEqual(['cli/serving/on-temporal.ts']);
+  });
+
+  it('bring nothing into browsers: the client has its types from elsewhere, and otherwise only what needs nothing itself', () => {
+    const wrong: string[] = [];
+    for (const file of files.filter(({ part }) => part === 'client')) {
+      for (const [statement, specifier] of file.text.matchAll(STATIC_IMPORT)) {
+        const isTypes = /^(?:import|export)\s+type\b/.test(statement);
+        const isOwn =
+          specifier!.startsWith('./') ||
+          /^\.\.\/core\/(errors|values\/(base-url|id-segment))\.js$/.test(specifier!);
+        if (!isTypes && !isOwn) wrong.push(`${file.path} imports ${specifier}`);
+      }
+    }
+    lines(wrong).toEqual([]);
   });
 
   it('leave the environment to the command line', () => {
     const readers = files.filter(
       ({ part, text }) => part !== 'cli' && /(?<!['"])\bprocess\.env\b/.test(text),
     );
-    // It hands the environment on to user code, and takes no setting from it.
-    lines(readers.map(({ path }) => path)).toEqual(['worker/supervisor.ts']);
+    // One gives headers the variables that the author's code names, the other hands the environment on to user code;
+    // neither takes a setting from it.
+    lines(readers.map(({ path }) => path)).toEqual(['sdk/http-steps.ts', 'worker/supervision/supervisor.ts']);
+  });
+
+  it('open the database with one library: two in one process would undo each other’s locks', () => {
+    const openers = files.filter(({ text }) => /['"](?:node:)?sqlite['"]/.test(text));
+    lines(openers.map(({ path }) => path)).toEqual([]);
   });
 
   it('leave the time of the engine to its clock', () => {
@@ -123,5 +201,55 @@ describe('the parts', () => {
       ({ part, text }) => part === 'embedded' && /\bDate\.now\(|\bnew Date\(\)/.test(text),
     );
     lines(readers.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('wait on Temporal by a clock that nobody sets', () => {
+    // These compare instants with those of the cluster, or tell when something was; the others would only wait by it.
+    const instants = [
+      'acting/pausing.ts',
+      'cluster/connection.ts',
+      'reading/list.ts',
+      'reading/recent.ts',
+      'reading/runs.ts',
+      'reading/why.ts',
+      'reading/workers.ts',
+      'worker/budgets.ts',
+      'worker/failed-attempt.ts',
+      'worker/steps.ts',
+      'worker/worker.ts',
+    ];
+    const readers = files.filter(
+      ({ part, text }) => part === 'temporal' && /\bDate\.now\(|\bnew Date\(\)/.test(text),
+    );
+    lines(readers.map(({ path }) => path)).toEqual(instants.map((path) => `temporal/${path}`));
+  });
+});
+
+describe('the dashboard', () => {
+  const root = fileURLToPath(new URL('../dashboard/src', import.meta.url));
+  const page = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+
+  it('knows nothing of the program but its client', () => {
+    const wrong = page.flatMap(({ path, text }) =>
+      [...text.matchAll(IMPORT)]
+        .map(([, from, dynamic, bare]) => (from ?? dynamic ?? bare)!)
+        .filter((specifier) =>
+          specifier.startsWith('.')
+            ? relative(root, join(root, dirname(path), specifier)).startsWith('..')
+            : /^perdure(?!\/client$)/.test(specifier),
+        )
+        .map((specifier) => `${path} imports ${specifier}`),
+    );
+    expect(page.length).toBeGreaterThan(50);
+    lines(wrong).toEqual([]);
+  });
+
+  it('shows what users sent as text', () => {
+    const wrong = page.filter(({ text }) =>
+      /dangerouslySetInnerHTML|\.innerHTML|insertAdjacentHTML/.test(text),
+    );
+    lines(wrong.map(({ path }) => path)).toEqual([]);
   });
 });

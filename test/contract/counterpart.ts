@@ -52,7 +52,7 @@ export class Counterpart {
   /** Resolves once that many requests have come. */
   async until(count: number): Promise<void> {
     while (this.received.length < count)
-      await once(this.#arrivals, 'request', { signal: AbortSignal.timeout(20_000) });
+      await once(this.#arrivals, 'request', { signal: AbortSignal.timeout(60_000) });
   }
 
   url(path: string): string {

@@ -1,6 +1,12 @@
-/** The contract suite on the embedded engine, every turn of which replays its run from the first event. */
+/**
+ * What runs do on the embedded engine when every turn replays its run from the first event. What happens to the processes
+ * around them is the same with a cache, and is not waited for twice.
+ */
 import { describe } from 'vitest';
 import { startEmbedded } from './embedded.js';
-import { contract } from './suite.js';
+import { contractOfRuns, contractOfTurmoil } from './suite.js';
 
-describe('embedded, every turn replayed from the first event', () => contract(startEmbedded, 0));
+describe('embedded, every turn replayed from the first event', () => {
+  contractOfRuns(startEmbedded, 0);
+  contractOfTurmoil(startEmbedded, 0);
+});

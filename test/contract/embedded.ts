@@ -6,10 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '../../src/core/log.js';
+import { checkEverything } from '../../src/embedded/commit-check.fixture.js';
 import { EmbeddedEngine } from '../../src/embedded/index.js';
+import { checkDataFolder } from '../../src/embedded/store/check/check.js';
 import type { Engine, TaskSource } from '../../src/engine.js';
 import { attachWorkerLink, type WorkerLink } from '../../src/link/server.js';
-import { startWorkers, type WorkersOptions } from '../../src/worker/supervisor.js';
+import { startWorkers, type WorkersOptions } from '../../src/worker/supervision/supervisor.js';
 import type { StartSystem, SystemOptions } from './system.js';
 import { SystemWithWorkers } from './with-workers.js';
 
@@ -23,14 +25,15 @@ export const startEmbedded: StartSystem = async (options) => {
   return system;
 };
 
-class EmbeddedSystem extends SystemWithWorkers {
+/** Others run it on a store of their own making. */
+export class EmbeddedSystem extends SystemWithWorkers {
   #engine: EmbeddedEngine | undefined;
   #server: Server | undefined;
   #link: WorkerLink | undefined;
   #onRegistered: (() => void) | undefined;
 
   constructor(
-    private readonly dataDir: string,
+    protected readonly dataDir: string,
     options: SystemOptions,
   ) {
     super(options);
@@ -41,7 +44,7 @@ class EmbeddedSystem extends SystemWithWorkers {
   }
 
   async startEngine(port: number): Promise<void> {
-    this.#engine = EmbeddedEngine.open({ dataDir: this.dataDir, limits: this.options.limits });
+    this.#engine = this.openEngine();
     this.#server = createServer();
     this.#link = attachWorkerLink(this.#server, this.#noticing(this.#engine), {
       authorize: () => true,
@@ -51,6 +54,14 @@ class EmbeddedSystem extends SystemWithWorkers {
     await once(this.#server, 'listening');
   }
 
+  protected openEngine(): EmbeddedEngine {
+    return EmbeddedEngine.open({
+      dataDir: this.dataDir,
+      limits: this.options.limits,
+      inspectCommit: checkEverything,
+    });
+  }
+
   async stopEngine(): Promise<void> {
     await this.#link!.close();
     await new Promise((resolve) => this.#server!.close(resolve));
@@ -58,7 +69,7 @@ class EmbeddedSystem extends SystemWithWorkers {
   }
 
   async restartEngine(): Promise<void> {
-    const port = this.#port;
+    const { port } = this;
     const registered = this.hasWorkers ? this.#nextRegistration() : undefined;
     await this.stopEngine();
     await this.startEngine(port);
@@ -67,17 +78,24 @@ class EmbeddedSystem extends SystemWithWorkers {
 
   protected launch(options: WorkersOptions) {
     const registered = this.#nextRegistration();
-    const workers = startWorkers({ ...options, serverUrl: `http://127.0.0.1:${this.#port}` });
+    const workers = startWorkers({ ...options, serverUrl: `http://127.0.0.1:${this.port}` });
     return { workers, registered };
   }
 
   async stop(): Promise<void> {
     await this.stopWorkers();
     await this.stopEngine();
+    this.lookAtTheEnd();
+    const { problems } = checkDataFolder(this.dataDir);
+    if (problems.length > 0)
+      throw new Error(`the data folder is left with problems: ${JSON.stringify(problems)}`);
     await rm(this.dataDir, { recursive: true, force: true });
   }
 
-  get #port(): number {
+  /** The engine has left the folder for good. */
+  protected lookAtTheEnd(): void {}
+
+  protected get port(): number {
     return (this.#server!.address() as AddressInfo).port;
   }
 

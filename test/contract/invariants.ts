@@ -1,5 +1,5 @@
 /** What holds in every history, whatever the run did; a case that breaks one is told which. */
-import { CLOSE_EVENTS, type EventTypeName, type HistoryEvent } from '../../src/core/event.js';
+import { CLOSE_EVENTS, type EventTypeName, type HistoryEvent } from '../../src/core/history/event.js';
 
 const STEP_ENDS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
   'ACTIVITY_TASK_COMPLETED',
@@ -47,15 +47,14 @@ export function brokenRules(events: readonly HistoryEvent[]): string[] {
       case 'TIMER_FIRED':
       case 'TIMER_CANCELED': {
         const { startedEventId, timerId } = event.attributes;
-        endsOnce('timer', timerId, event);
+        // By the event that started it: an id may be used again afterwards.
+        endsOnce('timer', startedEventId, event);
         refersTo(event, startedEventId, 'TIMER_STARTED');
         const started = byId.get(startedEventId);
         if (event.type === 'TIMER_FIRED' && started?.type === 'TIMER_STARTED') {
-          const waitedMs = event.at - started.at;
-          rule(
-            waitedMs >= started.attributes.startToFireTimeoutMs,
-            `timer ${timerId} fired after ${waitedMs} ms`,
-          );
+          const { startToFireTimeoutMs, countsFrom = started.at } = started.attributes;
+          const waitedMs = event.at - countsFrom;
+          rule(waitedMs >= startToFireTimeoutMs, `timer ${timerId} fired after ${waitedMs} ms`);
         }
         break;
       }

@@ -29,6 +29,8 @@ export class Ledger {
   readonly #watchers = new Set<() => void>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
+  #isLeftOut: (entry: LedgerEntry) => boolean = () => false;
+
   private constructor(private readonly waitMs: number) {}
 
   static async start(waitMs = 20_000): Promise<Ledger> {
@@ -43,7 +45,14 @@ export class Ledger {
   }
 
   entries(key: string, what?: string): LedgerEntry[] {
-    return this.#entries.filter((entry) => entry.key === key && (what === undefined || entry.what === what));
+    return this.#entries.filter(
+      (entry) => entry.key === key && (what === undefined || entry.what === what) && !this.#isLeftOut(entry),
+    );
+  }
+
+  /** Of some attempts nothing is told: the system itself has cut them off, and they were made again. */
+  leaveOut(isLeftOut: (entry: LedgerEntry) => boolean): void {
+    this.#isLeftOut = isLeftOut;
   }
 
   /** Resolves once `key` has at least `count` entries that say `what`. */

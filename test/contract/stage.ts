@@ -3,17 +3,29 @@
  * Every wait has an end, and none of them is a guess about time.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { EventOf, EventTypeName, HistoryEvent } from '../../src/core/event.js';
-import type { RunDescription, RunOutcome, RunRef, RunSelector } from '../../src/engine.js';
+import type { EventOf, EventTypeName, HistoryEvent } from '../../src/core/history/event.js';
+import type { Why, WhyReason } from '../../src/core/run/why.js';
+import type {
+  ResetPoint,
+  RunDescription,
+  RunOutcome,
+  RunRef,
+  RunSelector,
+  StoppedRun,
+} from '../../src/engine.js';
 import type { Ledger } from './ledger.js';
 import type { System } from './system.js';
 
 /** Long enough for a busy machine; a case that meets it has failed. */
-export const WAIT_MS = 20_000;
+export const WAIT_MS = 60_000;
+
+/** Longer than any case may take: one whose wait is not ended otherwise has failed. */
+export const FOREVER_MS = 600_000;
 
 /** Turns are the engine's own business: where a turn begins and ends differs between engines and runs. */
-const TURN_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
+export const TURN_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
   'WORKFLOW_TASK_SCHEDULED',
   'WORKFLOW_TASK_STARTED',
   'WORKFLOW_TASK_COMPLETED',
@@ -24,6 +36,7 @@ const TURN_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
 export interface StartOptions {
   workflowId?: string;
   idempotency?: { key: string; fingerprint: string };
+  budget?: { amount: string; currency: string };
 }
 
 export class Stage {
@@ -36,6 +49,7 @@ export class Stage {
   fill(system: System, ledger: Ledger): void {
     this.#system = system;
     this.#ledger = ledger;
+    ledger.leaveOut((entry) => system.isCutOff?.(entry) === true);
   }
 
   get system(): System {
@@ -176,15 +190,53 @@ export class Run {
     return answer === undefined ? undefined : JSON.parse(answer);
   }
 
-  cancel(): Promise<RunRef> {
+  cancel(): Promise<StoppedRun> {
     return this.stage.engine.cancel(this.latest);
+  }
+
+  pause(reason?: string): Promise<RunRef> {
+    return this.stage.engine.pause(this.pinned, { reason, by: 'operator' });
+  }
+
+  resume(): Promise<RunRef> {
+    return this.stage.engine.resume(this.pinned);
+  }
+
+  /** Resolves once a turn has been made after an event that matches. */
+  async untilTurnAfter(matches: (event: HistoryEvent) => boolean): Promise<void> {
+    const { id } = await this.untilEvent(matches);
+    await this.untilEvent((event) => event.type === 'WORKFLOW_TASK_COMPLETED' && event.id > id);
+  }
+
+  why(): Promise<Why> {
+    return this.stage.engine.why(this.pinned);
+  }
+
+  /** Why the run is where it is, once `fits` says that this is it. */
+  async untilWhy(what: string, fits: (why: Why) => boolean): Promise<Why> {
+    const deadline = Date.now() + this.stage.waitMs;
+    for (;;) {
+      const why = await this.why();
+      if (fits(why)) return why;
+      if (Date.now() >= deadline)
+        throw new Error(`${this.workflowId} does not become ${what}: ${JSON.stringify(why.reasons)}`);
+      await sleep(20);
+    }
+  }
+
+  /** Why it is where it is, once these are the reasons, by their codes. */
+  untilCodes(...codes: WhyReason['code'][]): Promise<Why> {
+    return this.untilWhy(
+      codes.join(', '),
+      ({ reasons }) => reasons.map(({ code }) => code).join() === codes.join(),
+    );
   }
 
   terminate(reason = 'ended by the test'): Promise<RunRef> {
     return this.stage.engine.terminate(this.latest, reason);
   }
 
-  async reset(point: { stepName: string; occurrence?: number; reason?: string }): Promise<Run> {
+  async reset(point: ResetPoint): Promise<Run> {
     const ref = await this.stage.engine.reset(this.pinned, point);
     return new Run(this.stage, ref.workflowId, ref.runId);
   }
@@ -211,7 +263,9 @@ function expectOutcome(outcome: RunOutcome | undefined, run: Run): RunOutcome {
 }
 
 /** One of the folders of workflows that the cases deploy. */
-export function deployment(name: 'first' | 'second' | 'third' | 'fourth' | 'hostile' | 'main'): string {
+export function deployment(
+  name: 'first' | 'second' | 'third' | 'fourth' | 'hostile' | 'newcomer' | 'main',
+): string {
   const folder = name === 'main' ? './workflows' : `./deployments/${name}`;
   return fileURLToPath(new URL(folder, import.meta.url));
 }

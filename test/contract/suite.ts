@@ -7,19 +7,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { afterwardsCases } from './cases/afterwards.js';
 import { authorFunctionCases } from './cases/author-functions.js';
+import { authoringCases } from './cases/authoring.js';
+import { callbackCases } from './cases/callbacks.js';
 import { cancellationCases } from './cases/cancellation.js';
 import { childCases } from './cases/children.js';
 import { continueAsNewCases } from './cases/continue-as-new.js';
+import { costCases } from './cases/costs.js';
 import { deploymentCases } from './cases/deployments.js';
 import { determinismCases } from './cases/determinism.js';
 import { durabilityCases } from './cases/durability.js';
 import { historyCases } from './cases/history.js';
 import { isolationCases } from './cases/isolation.js';
 import { LOW_LIMITS, limitCases, STEP_SLOTS } from './cases/limits.js';
+import { meddlingCases } from './cases/meddling.js';
 import { outcomeCases } from './cases/outcomes.js';
+import { pausingCases } from './cases/pausing.js';
 import { policyCases } from './cases/policies.js';
 import { queryCases } from './cases/queries.js';
 import { resetCases } from './cases/reset.js';
+import { resetChildrenCases } from './cases/reset-children.js';
+import { sideBySideCases } from './cases/side-by-side.js';
 import { signalCases } from './cases/signals.js';
 import { startCases } from './cases/start.js';
 import { stepEndingCases } from './cases/step-endings.js';
@@ -27,6 +34,7 @@ import { stepCases } from './cases/steps.js';
 import { timerCases } from './cases/timers.js';
 import { turmoilCases } from './cases/turmoil.js';
 import { updateCases } from './cases/updates.js';
+import { whyCases, whyWorkersAwayCases } from './cases/why.js';
 import { workersAwayCases } from './cases/workers-away.js';
 import { Ledger } from './ledger.js';
 import { type Skips, skipByName } from './skips.js';
@@ -36,7 +44,7 @@ import type { StartSystem, System, SystemOptions } from './system.js';
 type Cases = (stage: Stage) => void;
 
 /** For cases in which several workers are lost and replaced before a run can go on. */
-const PATIENT_MS = 60_000;
+const PATIENT_MS = 100_000;
 
 const SIDE_BY_SIDE: Cases[] = [
   startCases,
@@ -49,25 +57,39 @@ const SIDE_BY_SIDE: Cases[] = [
   updateCases,
   cancellationCases,
   resetCases,
+  resetChildrenCases,
   continueAsNewCases,
   childCases,
+  authoringCases,
   policyCases,
   determinismCases,
+  meddlingCases,
   historyCases,
   authorFunctionCases,
+  callbackCases,
+  pausingCases,
+  whyCases,
+  costCases,
 ];
 
 /** Every case. */
-export function contract(startSystem: StartSystem, cacheSize: number, skips: Skips = {}): void {
+export function contract(startSystem: StartSystem, cacheSize: number): void {
+  contractOfRuns(startSystem, cacheSize);
+  contractOfProcesses(startSystem, cacheSize);
+  contractOfTurmoil(startSystem, cacheSize);
+}
+
+/** What may happen to the processes around runs, to the code they are made of and to what they may use. */
+export function contractOfProcesses(startSystem: StartSystem, cacheSize: number, skips: Skips = {}): void {
   const onSystem = systems(startSystem, cacheSize);
-  contractOfRuns(startSystem, cacheSize, skips);
+  skipByName(skips);
 
   describe('on a system whose workers come and go', () => {
-    onSystem({ limits: { messageTimeoutMs: 500 } }, [workersAwayCases]);
+    onSystem({ limits: { messageTimeoutMs: 500 } }, [workersAwayCases, whyWorkersAwayCases]);
   });
 
   describe('on a system whose code changes', () => {
-    onSystem({ directory: deployment('first') }, [deploymentCases]);
+    onSystem({ directory: deployment('first') }, [deploymentCases, sideBySideCases]);
   });
 
   describe('on a system that restarts', () => onSystem({}, [durabilityCases]));
@@ -82,10 +104,6 @@ export function contract(startSystem: StartSystem, cacheSize: number, skips: Ski
       [isolationCases],
       PATIENT_MS,
     );
-  });
-
-  describe('on a system that is tormented', { timeout: 120_000 }, () => {
-    onSystem({}, [turmoilCases, afterwardsCases], PATIENT_MS);
   });
 
   describe('on a system with the older form of results', () => {
@@ -114,8 +132,35 @@ export function contractOfRuns(startSystem: StartSystem, cacheSize: number, skip
       describe.concurrent('side by side', () => {
         for (const register of SIDE_BY_SIDE) register(stage);
       });
-    onSystem({}, [sideBySide, afterwardsCases]);
+    // All others are under way on the same worker, on a machine that may be busy.
+    onSystem({ limits: { messageTimeoutMs: WAIT_MS } }, [sideBySide, afterwardsCases]);
   });
+}
+
+/** Workers and messages that come at any time. */
+export function contractOfTurmoil(startSystem: StartSystem, cacheSize: number, calls?: number): void {
+  describe('on a system that is tormented', { timeout: 240_000 }, () => {
+    const turmoil: Cases = (stage) => turmoilCases(stage, calls);
+    systems(startSystem, cacheSize)({}, [turmoil, afterwardsCases], PATIENT_MS);
+  });
+}
+
+/** Some of the cases that leave their system alone, as many of their files as are wanted, from a place of the list on. */
+export function contractOfSome(
+  startSystem: StartSystem,
+  cacheSize: number,
+  from: number,
+  count: number,
+): void {
+  const chosen = Array.from(
+    { length: count },
+    (_, index) => SIDE_BY_SIDE[(from + index) % SIDE_BY_SIDE.length]!,
+  );
+  const sideBySide: Cases = (stage) =>
+    describe.concurrent('side by side', () => {
+      for (const register of chosen) register(stage);
+    });
+  describe('on one system', () => systems(startSystem, cacheSize)({}, [sideBySide]));
 }
 
 /** A system for the cases inside; it ends with them, and leaves no worker behind. */
@@ -128,13 +173,13 @@ function systems(startSystem: StartSystem, cacheSize: number) {
       ledger = await Ledger.start(waitMs);
       system = await startSystem({ directory: deployment('main'), cacheSize, ...options });
       stage.fill(system, ledger);
-    }, 60_000);
+    });
     afterAll(async () => {
       const pids = system?.workerPids() ?? [];
       await system?.stop();
       await ledger?.stop();
       expect(pids.filter(isAlive)).toEqual([]);
-    }, 60_000);
+    });
     for (const register of cases) register(stage);
   };
 }

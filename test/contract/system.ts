@@ -4,7 +4,7 @@
  * The suite knows this file and the `Engine` port, never which engine answers. Each engine brings a `StartSystem`
  * (such as embedded.ts) and registers the suite with it.
  */
-import type { ResultFormat } from '../../src/core/run.js';
+import type { ResultFormat } from '../../src/core/run/run.js';
 import type { Engine } from '../../src/engine.js';
 
 export interface SystemOptions {
@@ -42,6 +42,8 @@ export interface System {
   readonly catalog: string;
   /** Stops the workers and starts others with the workflows of another folder; resolves once those are registered. */
   redeploy(directory: string): Promise<void>;
+  /** Starts workers with the workflows of another folder beside those that are there; answers with how they leave again. */
+  join(directory: string): Promise<() => Promise<void>>;
   /** Until `startWorkers`, nothing executes. */
   stopWorkers(): Promise<void>;
   startWorkers(): Promise<void>;
@@ -50,6 +52,8 @@ export interface System {
   /** Ends the engine and starts it again on what it had stored; the workers come back by themselves. */
   restartEngine(): Promise<void>;
   stop(): Promise<void>;
+  /** Whether the system has ended by itself while the attempt of a step ran, so that the attempt was made again. */
+  isCutOff?(attempt: { idempotencyKey: string; attempt: number }): boolean;
 }
 
 export type StartSystem = (options: SystemOptions) => Promise<System>;

@@ -1,7 +1,7 @@
 /** Temporal as a system: a dev server of its own, the engine in this process, and worker processes that poll the server. */
 import type { Engine } from '../../src/engine.js';
 import { startTemporalWorkers, TemporalEngine } from '../../src/temporal/index.js';
-import type { WorkersOptions } from '../../src/worker/supervisor.js';
+import type { WorkersOptions } from '../../src/worker/supervision/supervisor.js';
 import { DevServer } from '../temporal/dev-server.js';
 import type { StartSystem, SystemLimits, SystemOptions } from './system.js';
 import { SystemWithWorkers } from './with-workers.js';

@@ -1,6 +1,6 @@
 /** The comparison sees what an engine does wrong, and lets pass what is a matter of time. */
 import { describe, expect, test } from 'vitest';
-import type { EventTypeName } from '../../src/core/event.js';
+import type { EventTypeName } from '../../src/core/history/event.js';
 import { differences } from './comparison.js';
 import { Numbering } from './numbering.js';
 import type { Observation, ObservedEvent } from './observation.js';

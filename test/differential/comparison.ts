@@ -12,7 +12,7 @@
  * Not compared: the order of events of statements that run beside each other, and whether the end of something that
  * nobody waits for any more came before the end of its run.
  */
-import { CLOSE_EVENTS, COMMAND_EVENTS } from '../../src/core/event.js';
+import { CLOSE_EVENTS, COMMAND_EVENTS } from '../../src/core/history/event.js';
 import type { Numbering } from './numbering.js';
 import type { Observation, ObservedEvent, ObservedRun } from './observation.js';
 

@@ -5,7 +5,9 @@
  * before the family does is gone on with: what is held is released, who waits is told to go, and who still does not
  * end is cancelled and at last terminated. So every program ends.
  */
+
 import { PerdureError } from '../../src/core/errors.js';
+import { CALLBACK_SIGNAL, callbackArguments } from '../../src/core/run/callback.js';
 import type { RunOutcome } from '../../src/engine.js';
 import type { System } from '../contract/system.js';
 import { Family } from './family.js';
@@ -30,6 +32,8 @@ export interface Happened {
 
 /** More actions than any program needs: it does not end by being told to. */
 const MAX_ACTIONS = 60;
+/** Asking a cluster takes some calls. */
+const WHY_EVERY = 3;
 
 export async function drive(
   system: System,
@@ -49,7 +53,7 @@ export async function drive(
   const family = new Family(engine, holds);
   family.follow(workflowId, runId);
   try {
-    const played = await new Driver(system, holds, family, numbering.script).play();
+    const played = await new Driver(system, holds, family, numbering).play();
     const outcomes = new Map<string, RunOutcome>();
     for (const run of family.runs) outcomes.set(run.runId, await outcomeOf(system, run));
     return { runs: family.runs, outcomes, played };
@@ -71,14 +75,18 @@ class Driver {
   #eventsAtGo = -1;
   /** Workflows in a row that made nothing of it. */
   #idleGoes = 0;
+  /** The run that the script has paused. */
+  #paused: RunView | undefined;
+  /** What was posted to runs, by the request ids by which a repeat is known. */
+  readonly #posted = new Set<string>();
 
   constructor(
     private readonly system: System,
     private readonly holds: Holds,
     private readonly family: Family,
-    script: readonly Action[],
+    private readonly numbering: Numbering,
   ) {
-    this.#script = [...script];
+    this.#script = [...numbering.script];
   }
 
   async play(): Promise<Played[]> {
@@ -87,15 +95,26 @@ class Driver {
       if (this.family.open().length === 0) break;
       if (count > MAX_ACTIONS) throw new Error(`still open after ${count} actions`);
       for (const run of this.family.runs) run.cuts[count] = run.own.length;
+      if (count % WHY_EVERY === 0) await this.#requireReason();
       const action = this.#script.shift() ?? this.#next();
       this.#played.push(await this.#act(action));
     }
     return Promise.all(this.#played.map(async ({ action, answer }) => ({ action, answer: await answer })));
   }
 
+  /** Nothing happens any more, and there is a reason for that. */
+  async #requireReason(): Promise<void> {
+    const { workflowId, runId } = this.family.open()[0]!;
+    const { reasons } = await this.system.engine.why({ workflowId, runId });
+    if (reasons.length === 0 || reasons.some(({ code }) => code === 'closed'))
+      throw new Error(`${workflowId} is open for ${JSON.stringify(reasons)}`);
+  }
+
   #next(): Action {
     if (this.#held().length > 0) return { do: 'release', how: 'return', at: 0 };
     const open = this.family.open();
+    const answer = this.#unanswered(open);
+    if (answer) return answer;
     const events = this.family.runs.reduce((sum, run) => sum + run.own.length, 0);
     this.#idleGoes = events === this.#eventsAtGo + 1 ? this.#idleGoes + 1 : 0;
     this.#eventsAtGo = events;
@@ -103,6 +122,18 @@ class Driver {
     this.#idleGoes = 0;
     const unasked = open.findIndex((run) => !run.isCancelRequested);
     return unasked < 0 ? { do: 'terminate', at: 0 } : { do: 'cancel', at: unasked };
+  }
+
+  /** A callback that nobody has posted for in a workflow that may have made it. */
+  #unanswered(open: readonly RunView[]): Action | undefined {
+    const sites = this.numbering.callbackSites;
+    for (const [at, run] of open.entries()) {
+      for (const [which, site] of sites.entries()) {
+        const action = { do: 'callback', at, which, posts: 'fitting' } as const;
+        if (!this.#posted.has(requestOf(run, site, this.numbering, action))) return action;
+      }
+    }
+    return undefined;
   }
 
   #held(): { run: RunView; site: number }[] {
@@ -133,6 +164,10 @@ class Driver {
         return this.#signal(run, 'go', { site: 0 });
       case 'signal':
         return this.#signal(run, 'run', { site: action.body[0]?.site ?? 0, body: action.body });
+      case 'pause':
+        return this.#pause(run, action);
+      case 'resume':
+        return this.#resume();
       case 'cancel': {
         const answer = await answerOf(engine.cancel(target).then(() => 'cancelled'));
         await this.family.until(() => run.isCancelRequested || run.isClosed, 'the cancellation is seen');
@@ -147,6 +182,8 @@ class Driver {
       }
       case 'query':
         return answerOf(engine.query(target, action.how, []).then(decoded));
+      case 'callback':
+        return this.#callback(run, action);
       case 'unknownUpdate':
         return answerOf(engine.update(target, 'unknown', []).then(decoded));
       case 'release': {
@@ -159,11 +196,62 @@ class Driver {
     }
   }
 
-  async #signal(run: RunView, name: string, message: unknown): Promise<Answer> {
+  /** What is to happen meanwhile, and that it is resumed, comes next. */
+  async #pause(run: RunView, { at, meanwhile }: Extract<Action, { do: 'pause' }>): Promise<Answer> {
+    const { workflowId, runId } = run;
+    const request = { reason: 'the script says so', by: 'operator' } as const;
+    const answer = await this.#seenAsSignal(run, this.system.engine.pause({ workflowId, runId }, request));
+    if ('error' in answer) return answer;
+    this.#paused = run;
+    this.#script.unshift(...MEANWHILE[meanwhile].map((action) => ({ ...action, at })), { do: 'resume', at });
+    return answer;
+  }
+
+  async #resume(): Promise<Answer> {
+    const run = this.#paused;
+    this.#paused = undefined;
+    if (!run || run.isClosed) return { skipped: true };
+    const { workflowId, runId } = run;
+    return this.#seenAsSignal(run, this.system.engine.resume({ workflowId, runId }));
+  }
+
+  /** Pausing and resuming are signals of the service itself; a run that was asked to stop is not paused, so not resumed. */
+  async #seenAsSignal(run: RunView, call: Promise<unknown>): Promise<Answer> {
     const before = run.count('WORKFLOW_EXECUTION_SIGNALED');
-    const sent = this.system.engine.signal({ workflowId: run.workflowId }, name, [JSON.stringify(message)]);
+    const answer = await answerOf(call.then(() => 'done'));
+    if ('error' in answer) return answer;
+    await this.family.until(
+      () => run.count('WORKFLOW_EXECUTION_SIGNALED') > before || run.isClosed || run.isCancelRequested,
+      'that the run is paused or resumed is seen',
+    );
+    return answer;
+  }
+
+  async #callback(run: RunView, action: Extract<Action, { do: 'callback' }>): Promise<Answer> {
+    const sites = this.numbering.callbackSites;
+    const site = sites[action.which % sites.length];
+    if (site === undefined) return { skipped: true };
+    const requestId = requestOf(run, site, this.numbering, action);
+    const isRepeat = this.#posted.has(requestId);
+    this.#posted.add(requestId);
+    const input = callbackArguments(`c${site}`, POSTS[action.posts]);
+    return this.#send(run, CALLBACK_SIGNAL, input, { requestId, isRepeat });
+  }
+
+  #signal(run: RunView, name: string, message: unknown): Promise<Answer> {
+    return this.#send(run, name, [JSON.stringify(message)]);
+  }
+
+  async #send(
+    run: RunView,
+    name: string,
+    input: string[],
+    { requestId, isRepeat = false }: { requestId?: string; isRepeat?: boolean } = {},
+  ): Promise<Answer> {
+    const before = run.count('WORKFLOW_EXECUTION_SIGNALED');
+    const sent = this.system.engine.signal({ workflowId: run.workflowId }, name, input, { requestId });
     const answer = await answerOf(sent.then(() => 'sent'));
-    if ('value' in answer) {
+    if ('value' in answer && !isRepeat) {
       await this.family.until(
         () => run.count('WORKFLOW_EXECUTION_SIGNALED') > before || run.isClosed,
         'the signal is seen',
@@ -199,6 +287,34 @@ class Driver {
     }
     return { action, answer };
   }
+}
+
+const MEANWHILE: Record<Extract<Action, { do: 'pause' }>['meanwhile'], ActionAnywhere[]> = {
+  nothing: [],
+  go: [{ do: 'go' }],
+  release: [{ do: 'release', how: 'return' }],
+  query: [{ do: 'query', how: 'state' }],
+  cancel: [{ do: 'cancel' }],
+};
+
+type ActionAnywhere =
+  | { do: 'go' }
+  | { do: 'release'; how: 'return' }
+  | { do: 'query'; how: 'state' }
+  | { do: 'cancel' };
+
+const POSTS = { fitting: '{"ok":true}', odd: '{"ok":"perhaps"}', nothing: undefined };
+
+/** As the door makes it: where what comes is checked, another body is another request. */
+function requestOf(
+  { runId }: RunView,
+  site: number,
+  numbering: Numbering,
+  { posts }: Pick<Extract<Action, { do: 'callback' }>, 'posts'>,
+): string {
+  const statement = numbering.statement(site);
+  const isChecked = statement?.op === 'callback' && statement.checked;
+  return `${runId}/c${site}${isChecked ? `/${posts}` : ''}`;
 }
 
 const decoded = (payload: string | undefined): unknown =>

@@ -2,7 +2,7 @@
  * All runs of one program while they happen: the first one, those that it continues as or is retried as, its children
  * and theirs. Each history is followed to its end, and `isAtRest` says whether nothing more happens by itself.
  */
-import { CLOSE_EVENTS, type HistoryEvent } from '../../src/core/event.js';
+import { CLOSE_EVENTS, type HistoryEvent } from '../../src/core/history/event.js';
 import type { Engine } from '../../src/engine.js';
 import type { Holds } from './holds.js';
 import { RunView } from './run-view.js';

@@ -34,6 +34,8 @@ const wait: fc.Arbitrary<Statement> = fc
   .constantFrom('none' as const, 'long' as const)
   .map((timeout) => ({ op: 'wait', timeout }));
 
+const callback: fc.Arbitrary<Statement> = fc.boolean().map((checked) => ({ op: 'callback', checked }));
+
 const external: fc.Arbitrary<Statement> = fc.constantFrom<Statement>(
   { op: 'external', target: 'nobody', act: 'signal' },
   { op: 'external', target: 'nobody', act: 'cancel' },
@@ -52,6 +54,7 @@ const small: fc.Arbitrary<Statement> = fc.oneof(
   { weight: 5, arbitrary: wait },
   { weight: 5, arbitrary: hold },
   { weight: 1, arbitrary: quietHang },
+  { weight: 3, arbitrary: callback },
   { weight: 1, arbitrary: slowStep },
   { weight: 1, arbitrary: external },
   { weight: 1, arbitrary: throwing },
@@ -231,12 +234,26 @@ const action: fc.Arbitrary<Action> = fc
       { weight: 1, arbitrary: error.map((refuse) => ({ do: 'update', refuse, body: [] })) },
       { weight: 1, arbitrary: fc.constant({ do: 'unknownUpdate' }) },
       {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constant('callback'),
+          which: fc.nat({ max: 3 }),
+          posts: fc.constantFrom('fitting', 'fitting', 'odd', 'nothing'),
+        }),
+      },
+      {
         weight: 2,
         arbitrary: fc.constantFrom('state', 'throw', 'act', 'unknown').map((how) => ({ do: 'query', how })),
       },
       {
         weight: 3,
         arbitrary: fc.constantFrom('return', 'throw').map((how) => ({ do: 'release', how })),
+      },
+      {
+        weight: 3,
+        arbitrary: fc
+          .constantFrom('nothing', 'go', 'go', 'release', 'release', 'query', 'cancel')
+          .map((meanwhile) => ({ do: 'pause', meanwhile })),
       },
       { weight: 3, arbitrary: fc.constant({ do: 'cancel' }) },
       { weight: 1, arbitrary: fc.constant({ do: 'terminate' }) },

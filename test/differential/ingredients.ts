@@ -28,6 +28,7 @@ const leafError: fc.Arbitrary<ErrorSpec> = fc.record(
       'ListedError',
       'QuietError',
       'FatalError',
+      'RetryAfterError',
       'ValidationError',
       'CancelledError',
       'object',

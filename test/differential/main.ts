@@ -8,6 +8,7 @@
  *   --at-once 16      how many at a time
  */
 import { parseArgs } from 'node:util';
+import { count, countAboveZero } from '../numbers.js';
 import { campaign, described } from './campaign.js';
 import { isSystemName, startPair } from './pairs.js';
 import type { Program } from './program.js';
@@ -38,16 +39,16 @@ try {
     console.log(described(pair, program, trial));
     process.exitCode = trial.differences.length === 0 ? 0 : 1;
   } else {
-    const from = Number(values.seed);
-    const programs = Number(values.programs);
+    const from = count('--seed', values.seed);
+    const programs = countAboveZero('--programs', values.programs);
     console.log(
       `${programs} programs on ${pair.names.join(' and ')}, seeds ${from} to ${from + programs - 1}`,
     );
     const begun = performance.now();
     const { coverage, failed, report } = await campaign(pair, {
       seeds: Array.from({ length: programs }, (_, index) => from + index),
-      atOnce: Number(values['at-once']),
-      shrinkMs: Number(values.shrink) * 1_000,
+      atOnce: countAboveZero('--at-once', values['at-once']),
+      shrinkMs: count('--shrink', values.shrink) * 1_000,
       log: (line) => console.log(line),
     });
     console.log(String(coverage));

@@ -1,6 +1,7 @@
 /** What an event says, in words that are the same on every engine. What is left out or made equal here is named with its reason. */
-import type { Execution, HistoryEvent, StepSettings } from '../../src/core/event.js';
-import type { Failure } from '../../src/core/failure.js';
+import type { Execution, HistoryEvent, StepSettings } from '../../src/core/history/event.js';
+import type { Failure } from '../../src/core/history/failure.js';
+import { PAUSE_SIGNAL } from '../../src/core/run/pause.js';
 
 /** References and made-up ids, which `site`, `number` and the names stand for. */
 const LEFT_OUT = new Set([
@@ -21,6 +22,8 @@ const LEFT_OUT = new Set([
   // Where on the way an attempt was handed out, and when the chain's time ends.
   'handedOut',
   'executionExpiresAt',
+  // By which the embedded engine knows a repeat; a cluster keeps it to itself.
+  'requestId',
 ]);
 
 export function meaningOf(event: HistoryEvent): Record<string, unknown> {
@@ -33,9 +36,16 @@ export function meaningOf(event: HistoryEvent): Record<string, unknown> {
       continue;
     }
     meaning[key] = meant(key, value);
+    // When it was paused.
+    if (key === 'input' && isPause(event)) meaning[key] = withoutInstant(meaning[key] as [{ at: number }]);
   }
   return meaning;
 }
+
+const isPause = (event: HistoryEvent): boolean =>
+  event.type === 'WORKFLOW_EXECUTION_SIGNALED' && event.attributes.signalName === PAUSE_SIGNAL;
+
+const withoutInstant = ([{ at: _, ...said }]: [{ at: number }]): unknown => [said];
 
 function meant(key: string, value: unknown): unknown {
   switch (key) {
@@ -53,7 +63,8 @@ function meant(key: string, value: unknown): unknown {
     case 'cause':
       return typeof value === 'string' ? value.replace(...PARENTS_REQUEST) : value;
     case 'parent': {
-      const { initiatedEventId: _, ...parent } = value as Record<string, unknown>;
+      // By the tree the embedded engine shares out its workers and counts descendants; a cluster does neither.
+      const { initiatedEventId: _, tree: __, ...parent } = value as Record<string, unknown>;
       return parent;
     }
     default:

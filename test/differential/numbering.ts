@@ -32,6 +32,11 @@ export class Numbering {
     });
   }
 
+  /** Statements that wait for a callback, in order. */
+  get callbackSites(): number[] {
+    return [...this.#places].filter(([, { statement }]) => statement.op === 'callback').map(([site]) => site);
+  }
+
   statement(site: number): Statement | undefined {
     return this.#places.get(site)?.statement;
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { HistoryEvent } from '../../src/core/event.js';
+import type { HistoryEvent } from '../../src/core/history/event.js';
 import type { RunOutcome } from '../../src/engine.js';
 import { Numbering } from './numbering.js';
 import { type Observation, observe } from './observation.js';

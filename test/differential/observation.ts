@@ -5,15 +5,15 @@
  * meant, and `brokenRules` holds them against their targets), run ids and generated workflow ids (replaced by who they
  * are), times, stacks, and what an engine notes for itself.
  */
-import { COMMAND_EVENTS, type EventTypeName, type HistoryEvent } from '../../src/core/event.js';
+import { COMMAND_EVENTS, type EventTypeName, type HistoryEvent } from '../../src/core/history/event.js';
 import type { RunOutcome } from '../../src/engine.js';
-import { resultText } from '../../src/http/result.js';
+import { resultText } from '../../src/http/wire/result.js';
 import { brokenRules } from '../contract/invariants.js';
 import type { Happened } from './driver.js';
 import { meaningOf, numberOf } from './meaning.js';
 import { Names } from './names.js';
 import type { Numbering } from './numbering.js';
-import { PATCH_NOTE, type RunView } from './run-view.js';
+import { NOTES, type RunView } from './run-view.js';
 import { Sites } from './sites.js';
 
 export interface ObservedEvent {
@@ -120,7 +120,7 @@ function firstTurn(
     if (observed.has(event)) incoming.push(observed.get(event)!);
   }
   for (const event of run.events.slice(completed + 1)) {
-    if (event.type === PATCH_NOTE) continue;
+    if (NOTES.has(event.type)) continue;
     if (!COMMAND_EVENTS.has(event.type)) break;
     commands.push(observed.get(event)!);
   }

@@ -29,6 +29,8 @@ export type Statement = { site?: number; ms?: number } & (
   /** For the next `go`. A short timeout always passes first, a long one never does. */
   | { op: 'wait'; timeout: 'none' | 'short' | 'long' }
   | { op: 'never' }
+  /** Waits for what is posted for the callback of this statement; `checked` takes only what fits a schema. */
+  | { op: 'callback'; checked: boolean }
   | {
       op: 'child';
       workflow: ChildWorkflow;
@@ -77,6 +79,8 @@ export interface ErrorSpec {
     | 'ListedError'
     | 'QuietError'
     | 'FatalError'
+    /** Tried again after a moment, or at once when the message has an even length; thrown by a workflow it is as others. */
+    | 'RetryAfterError'
     | 'ValidationError'
     | 'CancelledError'
     | 'object'
@@ -98,8 +102,13 @@ export type Action = { at: number } & (
   | { do: 'signal'; body: Block }
   | { do: 'update'; refuse?: ErrorSpec; body: Block }
   | { do: 'unknownUpdate' }
+  /** Posted for the callback of one of the program's statements, which that workflow need not have made. */
+  | { do: 'callback'; which: number; posts: 'fitting' | 'odd' | 'nothing' }
   | { do: 'query'; how: 'state' | 'throw' | 'act' | 'unknown' }
   | { do: 'release'; how: 'return' | 'throw' }
+  /** Something happens to the run while it is paused, and then it is resumed. */
+  | { do: 'pause'; meanwhile: 'nothing' | 'go' | 'release' | 'query' | 'cancel' }
+  | { do: 'resume' }
   | { do: 'cancel' }
   | { do: 'terminate' }
 );

@@ -5,7 +5,7 @@ import {
   type EventOf,
   type EventTypeName,
   type HistoryEvent,
-} from '../../src/core/event.js';
+} from '../../src/core/history/event.js';
 import { LONG_MS } from './numbering.js';
 
 /** Turns are the engine's own business: where one begins and ends differs between engines and runs. */
@@ -17,8 +17,11 @@ export const TURN_EVENTS: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
   'WORKFLOW_TASK_TIMED_OUT',
 ]);
 
-/** What Temporal notes beside the marker of a patch, so that runs can be found by it. */
-export const PATCH_NOTE: EventTypeName = 'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES';
+/** What Temporal notes so that runs can be found by it: beside the marker of a patch, and in a turn that learns of a pause. */
+export const NOTES: ReadonlySet<EventTypeName> = new Set<EventTypeName>([
+  'UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
+  'WORKFLOW_PROPERTIES_MODIFIED',
+]);
 
 interface PendingStep {
   site: number;
@@ -96,7 +99,7 @@ export class RunView {
 
   /** Events without those of turns. */
   get own(): HistoryEvent[] {
-    return this.events.filter((event) => !TURN_EVENTS.has(event.type) && event.type !== PATCH_NOTE);
+    return this.events.filter((event) => !TURN_EVENTS.has(event.type) && !NOTES.has(event.type));
   }
 
   count(type: EventTypeName): number {
@@ -106,7 +109,7 @@ export class RunView {
   add(event: HistoryEvent): void {
     this.events.push(event);
     if (event.type === 'WORKFLOW_TASK_COMPLETED') this.#isTurnDone = true;
-    else if (!COMMAND_EVENTS.has(event.type) && event.type !== PATCH_NOTE) this.#isTurnDone = false;
+    else if (!COMMAND_EVENTS.has(event.type) && !NOTES.has(event.type)) this.#isTurnDone = false;
     switch (event.type) {
       case 'ACTIVITY_TASK_SCHEDULED':
         this.#steps.set(event.id, { site: siteIn(event.attributes.input) ?? 0, isCancelRequested: false });

@@ -1,5 +1,5 @@
 /** Which statement of the program the events of a history belong to. */
-import type { HistoryEvent } from '../../src/core/event.js';
+import type { HistoryEvent } from '../../src/core/history/event.js';
 import type { Numbering } from './numbering.js';
 import { siteIn } from './run-view.js';
 

@@ -1,6 +1,8 @@
 /** The workflows of examples/ through the real command and over HTTP, as the README shows them. */
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { startModel } from '../../examples/agent/model.mjs';
+import { createClient } from '../../src/client/index.js';
 import { Counterpart } from '../contract/counterpart.js';
 import { freePort, Service, temporaryFolder, untilGone } from '../recovery/service.js';
 
@@ -8,11 +10,14 @@ describe('the examples', () => {
   let data: ReturnType<typeof temporaryFolder>;
   const pids: number[] = [];
   let service: Service;
+  let port: number;
 
   beforeAll(async () => {
     data = temporaryFolder();
     const workflows = fileURLToPath(new URL('../../examples', import.meta.url));
-    service = await Service.start({ workflows, dataDir: data.path, port: await freePort() });
+    const flags = ['--allow-private-addresses', '127.0.0.1'];
+    port = await freePort();
+    service = await Service.start({ workflows, dataDir: data.path, port, flags });
     pids.push(service.pid, ...service.workerPids());
   });
 
@@ -59,7 +64,7 @@ describe('the examples', () => {
     });
   });
 
-  test('review: the reviewer is asked, and the run waits for the verdict', async () => {
+  test('review: the reviewer is asked, and answers with nothing but the address', async () => {
     const reviewer = await Counterpart.start();
     try {
       const workflowId = await service.startRun('review', {
@@ -68,13 +73,48 @@ describe('the examples', () => {
         reviewer: reviewer.url('/reviews'),
       });
       await reviewer.until(1);
-      expect(JSON.parse(reviewer.received[0]!.body)).toEqual({
-        workflowId,
-        payload: { title: 'On patience', text: 'It takes a while.' },
-      });
+      const { answerTo, ...asked } = JSON.parse(reviewer.received[0]!.body) as Record<string, string>;
+      expect(asked).toEqual({ title: 'On patience', text: 'It takes a while.' });
+      const answer = async (body: object) => {
+        const headers = { 'content-type': 'application/json' };
+        const response = await fetch(answerTo!, { method: 'POST', headers, body: JSON.stringify(body) });
+        return response.status;
+      };
+      expect(await answer({ accepted: 'perhaps' })).toBe(200);
       expect(await service.status(workflowId)).toMatchObject({ status: 'running' });
+      expect(await answer({ accepted: true })).toBe(200);
+      expect(await service.result(workflowId)).toMatchObject({
+        status: 'completed',
+        output: { published: '/articles/on-patience', note: '' },
+      });
     } finally {
       await reviewer.stop();
+    }
+  });
+
+  test('agent: says what it spends, meets its budget, is raised and ends', async () => {
+    const model = await startModel({ slowMs: 100 });
+    try {
+      const client = createClient({ baseUrl: `http://127.0.0.1:${port}` });
+      const question = 'What do apple, bread and cheese cost together?';
+      const budget = { amount: '0.006', currency: 'USD' };
+      const run = await client.workflow('agent').start({ question, modelUrl: model.url }, { budget });
+      await vi.waitFor(async () => expect(await run.status()).toMatchObject({ paused: { by: 'budget' } }), {
+        ...{ timeout: 60_000, interval: 50 },
+      });
+      const met = await run.cost();
+      expect(met.budget).toMatchObject({ amount: '0.006', isExceeded: true, spent: met.totals[0]!.amount });
+      expect((await run.why()).summary).toContain(`${met.budget!.spent} of 0.006 USD`);
+
+      expect(await run.setBudget('1')).toMatchObject({ budget: { isExceeded: false } });
+      expect(await run.result()).toEqual({ answer: 'That is 900 cents.', turns: 5 });
+      // Every turn was paid for once, whatever happened on the way.
+      const { records } = await run.cost({ limit: 1_000 });
+      const stepsOf = (name: string) => records.filter(({ stepName }) => stepName === name).length;
+      expect([stepsOf('think'), stepsOf('lookUpPrice')]).toEqual([5, 3]);
+      expect(met.records.length).toBeLessThan(records.length);
+    } finally {
+      await model.close();
     }
   });
 

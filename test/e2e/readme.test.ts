@@ -1,7 +1,10 @@
 /** The lines of the README that a newcomer pastes work word for word, against the examples. */
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EXAMPLES, type Program, Workplace } from '../../src/cli/program.fixture.js';
+import { MAIN } from '../cli/shell.js';
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 /** With the lines that a backslash continues joined. */
@@ -15,6 +18,17 @@ beforeAll(async () => {
   server = await workplace.serve(['--workflows', EXAMPLES, '--workers', '1']);
 });
 afterAll(() => workplace.clear());
+
+/** Word for word, as a shell reads them. */
+const COMMANDS = README.match(/^npx perdure (run|start|watch|catalog|list) .*$/gm) ?? [];
+
+it('has commands to try, which work in their order', async () => {
+  expect(COMMANDS.length).toBeGreaterThanOrEqual(4);
+  const program = `PERDURE_SERVER=${server.url} "${process.execPath}" "${MAIN}"`;
+  const script = COMMANDS.map((line) => line.replace('npx perdure', program)).join(' && ');
+  const { stdout } = await promisify(execFile)('sh', ['-c', script]);
+  expect(stdout).toMatch(/Hello, Ada!.*ada-monthly.*"invoices":5.*subscription/s);
+});
 
 it('has lines to try', () => expect(CURLS.length).toBeGreaterThanOrEqual(5));
 

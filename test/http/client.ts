@@ -92,11 +92,11 @@ export const UNKNOWN_RUN = '0198c0de-0000-7000-8000-000000000000';
 
 /** Polls, without pausing, until `read` gives something. */
 export async function until<T>(read: () => Promise<T | undefined | false>): Promise<T> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const value = await read();
     if (value !== undefined && value !== false) return value as T;
-    if (performance.now() > deadline) throw new Error('it did not happen within 20 s');
+    if (performance.now() > deadline) throw new Error('it did not happen within 60 s');
     await new Promise(setImmediate);
   }
 }

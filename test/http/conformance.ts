@@ -53,11 +53,16 @@ export class Conformance {
     this.#ajv.addSchema(document, 'openapi');
     this.#routes = Object.entries(document.paths)
       .map(([path, methods]) => ({
-        pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]*')}$`),
+        pattern: new RegExp(
+          `^${path
+            .replaceAll('.', '\\.')
+            .replace(/\{\w+\}/g, '[^/]*')
+            .replace(/\*$/, '.*')}$`,
+        ),
         // As the router does it: from left to right, a name goes before a parameter.
         rank: path
           .split('/')
-          .map((part) => (part.startsWith('{') ? 'p' : 'a'))
+          .map((part) => (part === '*' ? 'q' : part.startsWith('{') ? 'p' : 'a'))
           .join(''),
         methods,
       }))

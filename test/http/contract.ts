@@ -6,21 +6,26 @@
  * against the answers: each error that an operation names must have been seen from it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EmbeddedEngine } from '../../src/embedded/index.js';
 import { type Skips, skipByName } from '../contract/skips.js';
+import { callbacks } from './cases/callbacks.js';
 import { control } from './cases/control.js';
 import { conventions } from './cases/conventions.js';
+import { cost } from './cases/cost.js';
 import { history } from './cases/history.js';
 import { legacy } from './cases/legacy.js';
 import { messages } from './cases/messages.js';
+import { pausing } from './cases/pausing.js';
 import { reading } from './cases/reading.js';
 import { starting } from './cases/starting.js';
 import { unavailable } from './cases/unavailable.js';
-import { Client } from './client.js';
+import { Client, expectError } from './client.js';
 import type { HttpSystem, StartHttp } from './system.js';
 
-/** Seen elsewhere: test/http/door.test.ts (credentials, limits, an engine that is away), src/http/server.test.ts, stream tests. */
-const ELSEWHERE = /^(UnauthorizedError|InternalError|EngineUnavailableError|TooManyRequestsError)$/;
-const OTHER_FILES = /^(get(Run)?TraceLog|.*[sS]tream.*|getMetrics)$/;
+/** Seen elsewhere: test/http/door.test.ts (credentials, limits, an engine that is away), src/http/server.test.ts, src/http/ui, stream tests. */
+const ELSEWHERE =
+  /^(UnauthorizedError|InternalError|EngineUnavailableError|TooManyRequestsError|DataCorruptionError|StorageFullError)$/;
+const OTHER_FILES = /^(get(Run)?TraceLog|.*[sS]tream.*|getMetrics|takeBackup|getDashboard.*)$/;
 
 export function httpContract(start: StartHttp, skips: Skips = {}): void {
   let system: HttpSystem;
@@ -30,7 +35,7 @@ export function httpContract(start: StartHttp, skips: Skips = {}): void {
   beforeAll(async () => {
     system = await start({ engineLimits: { updatesInFlightPerRun: 10 } });
     client = await Client.connect(system.server.url);
-  }, 60_000);
+  });
   afterAll(() => system.stop());
 
   describe('conventions', () => conventions(() => client));
@@ -38,7 +43,23 @@ export function httpContract(start: StartHttp, skips: Skips = {}): void {
   describe('reading', () => reading(() => client));
   describe('history', () => history(() => client));
   describe('control', () => control(() => client));
+  describe('pausing', () => pausing(() => client));
+  describe('cost', () => cost(() => client));
   describe('messages', () => messages(() => client));
+  describe('callbacks', () =>
+    callbacks(
+      () => client,
+      () => system.engine,
+    ));
+
+  it('gives a copy of everything where the engine has it, and says what to do where not', async () => {
+    const reply = await client.post('/backup');
+    if (system.engine instanceof EmbeddedEngine) expect(reply.status).toBe(200);
+    else {
+      expectError(reply, 501, 'NotSupportedByEngineError');
+      expect(reply.body.message).toMatch(/cluster's database/);
+    }
+  });
 
   describe('the older form', () => legacy(start));
   describe('trouble', () => unavailable(start));

@@ -22,12 +22,23 @@ describe('credentials', () => {
   });
   afterAll(() => system.stop());
 
-  it('are asked for on every route but the probes, also on those that are not there', async () => {
+  it('are asked for on every route but the probes, the callbacks and the page, also on those that are not there', async () => {
     const routes = system.server.routes.map((route) => route.split(' ') as [string, string]);
     expect(routes.length).toBeGreaterThan(30);
     for (const [method, path] of [...routes, ['GET', '/nothing'], ['OPTIONS', '/workflow/run']] as const) {
       const target = path.replace(':rid', '0198c0de-0000-7000-8000-000000000000').replace(/:\w+/g, 'x');
       const response = await fetch(system.server.url + target, { method });
+      // Its credentials are in the path, and these are none.
+      if (path === '/callback/:token') {
+        expect(response.status, `${method} ${target}`).toBe(404);
+        expect(response.headers.get('www-authenticate')).toBeNull();
+        continue;
+      }
+      // The page itself is for anybody: it asks for the token and shows nothing before. No asset has this name.
+      if (path.startsWith('/ui')) {
+        expect(response.status, `${method} ${target}`).toBe(path.includes('assets') ? 404 : 200);
+        continue;
+      }
       const isOpen = target === '/health' || target === '/ready';
       expect(response.status, `${method} ${target}`).toBe(isOpen ? 200 : 401);
       if (isOpen) continue;

@@ -3,15 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { HttpLimits, Limits } from '../../src/core/limits.js';
+import type { HttpLimits, Limits } from '../../src/core/bounds/limits.js';
 import { silentLog } from '../../src/core/log.js';
-import type { ResultFormat } from '../../src/core/run.js';
+import type { ResultFormat } from '../../src/core/run/run.js';
 import { EmbeddedEngine } from '../../src/embedded/index.js';
 import type { Engine } from '../../src/engine.js';
 import { createServer, type HttpServer } from '../../src/http/index.js';
 import { attachWorkerLink } from '../../src/link/server.js';
 import { Traces } from '../../src/trace/index.js';
-import { startWorkers } from '../../src/worker/supervisor.js';
+import { startWorkers } from '../../src/worker/supervision/supervisor.js';
 
 export const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
 export const GRACE_MS = 50;

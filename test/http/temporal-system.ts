@@ -14,7 +14,7 @@ export const startTemporalSystem: StartHttp = async (options = {}) => {
   const cluster = await DevServer.start();
   const dataDir = await mkdtemp(join(tmpdir(), 'perdure-http-'));
   const settings = { address: cluster.address, namespace: cluster.namespace };
-  const engine = await TemporalEngine.open({ settings });
+  const engine = await TemporalEngine.open({ settings, limits: options.engineLimits });
   const limits = { closeGraceMs: 300, ...options.limits };
   const traces = await Traces.open({ engine, mode: 'on-demand', dataDir });
   const server = createServer({ engine, token, corsOrigins, limits, traces });

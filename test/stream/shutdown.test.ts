@@ -7,9 +7,7 @@ import { Workplace } from '../../src/cli/program.fixture.js';
 import { StreamReader } from './stage.js';
 
 const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
-const GRACE_MS = 4_000;
-/** For aborted steps to clean up, and for the processes to end. */
-const LEEWAY_MS = 6_000;
+const GRACE_MS = 8_000;
 
 let workplace: Workplace;
 beforeEach(() => {
@@ -38,7 +36,7 @@ async function post(url: string, path: string, body: unknown) {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-it('ends in order, and goes on after the next start', { timeout: 90_000 }, async () => {
+it('ends in order, and goes on after the next start', async () => {
   const ledger = join(workplace.folder, 'ledger');
   writeFileSync(ledger, '');
   const began = () =>
@@ -55,7 +53,7 @@ it('ends in order, and goes on after the next start', { timeout: 90_000 }, async
   // The slow end within the grace, the endless never.
   await Promise.all(endless.map((id) => start('endless', id, { ledger, ms: 0 })));
   await Promise.all(slow.map((id) => start('slow', id, { ledger, ms: 2_000 })));
-  await expect.poll(began, { timeout: 10_000, interval: 20 }).toBe(slow.length + endless.length);
+  await expect.poll(began, { timeout: 60_000, interval: 20 }).toBe(slow.length + endless.length);
 
   const { port } = new URL(server.url);
   const streams = Array.from(
@@ -69,9 +67,12 @@ it('ends in order, and goes on after the next start', { timeout: 90_000 }, async
   const results = Array.from({ length: 50 }, () => fetch(`${server.url}/workflow/waiting/result?wait=60000`));
   const waitingCalls = async () =>
     Number(/^perdure_calls_waiting (\d+)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
-  await expect.poll(waitingCalls, { timeout: 10_000, interval: 20 }).toBe(100);
+  await expect.poll(waitingCalls, { timeout: 60_000, interval: 20 }).toBe(100);
 
-  const stoppedAt = performance.now();
+  let isOver = false;
+  const exited = server.exited.finally(() => {
+    isOver = true;
+  });
   server.child.kill('SIGTERM');
   const ids: string[] = [];
   for (const { status, body } of await Promise.all(runs)) {
@@ -82,10 +83,9 @@ it('ends in order, and goes on after the next start', { timeout: 90_000 }, async
   for (const { status } of await Promise.all(results)) expect([424, 503]).toContain(status);
   await Promise.all(streams.map(({ closed }) => closed));
   expect(streams.every(({ isComplete }) => isComplete)).toBe(true);
-  // All of them long before the steps.
-  expect(performance.now() - stoppedAt).toBeLessThan(2_000);
-  expect(await server.exited).toBe(0);
-  expect(performance.now() - stoppedAt).toBeLessThan(GRACE_MS + LEEWAY_MS);
+  // All of them while steps still had their time.
+  expect(isOver).toBe(false);
+  expect(await exited).toBe(0);
 
   const workedBefore = readFileSync(ledger, 'utf8');
   server = await serve();

@@ -1,7 +1,7 @@
 /** A real engine and a real server in this process, a worker that the test drives, and readers of streams. */
 import { EventEmitter, once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import type { HttpLimits } from '../../src/core/limits.js';
+import type { HttpLimits } from '../../src/core/bounds/limits.js';
 import type { Log } from '../../src/core/log.js';
 import type { EmbeddedEngine } from '../../src/embedded/index.js';
 import { CATALOG, Folder, ScriptedWorker } from '../../src/embedded/scripted-worker.fixture.js';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Command } from '../../src/core/command.js';
 import { PerdureError } from '../../src/core/errors.js';
+import type { Command } from '../../src/core/history/command.js';
 import { complete, step } from '../../src/embedded/scripted-worker.fixture.js';
 import { Stage, type StageOptions } from './stage.js';
 
@@ -367,11 +367,9 @@ describe('a server that stops', () => {
     await stage.start('w');
     const readers = Array.from({ length: 50 }, () => stage.read('/workflow/w/history/stream'));
     await Promise.all(readers.map((reader) => reader.until(({ events }) => events.length === 2)));
-    const startedAt = performance.now();
     await stage.server.close();
     await Promise.all(readers.map(({ closed }) => closed));
     expect(readers.every(({ isComplete }) => isComplete)).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
     expect(stage.waiting).toBe(0);
   });
 });

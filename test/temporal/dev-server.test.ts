@@ -40,4 +40,14 @@ describeTemporal('the dev server', () => {
       await connection.close();
     }
   });
+
+  it('comes back when it has ended by itself', async () => {
+    const { pid } = server;
+    process.kill(pid!, 'SIGKILL');
+    await expect.poll(() => server.isRunning && server.pid !== pid).toBe(true);
+    const connection = Connection.lazy({ address: server.address });
+    const describe = () => connection.workflowService.describeNamespace({ namespace: server.namespace });
+    await expect.poll(() => describe().then(() => true, String)).toBe(true);
+    await connection.close();
+  });
 });

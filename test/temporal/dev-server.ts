@@ -38,6 +38,8 @@ const CONFIG = {
 export class DevServer {
   readonly namespace = 'default';
   #process: ChildProcess | undefined;
+  /** The process, from when it serves until it is told to end. */
+  #serving: ChildProcess | undefined;
   #output = '';
 
   private constructor(
@@ -65,6 +67,10 @@ export class DevServer {
 
   get address(): string {
     return `127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
   }
 
   get isRunning(): boolean {
@@ -99,17 +105,27 @@ export class DevServer {
     // Nobody is left to stop it when this process ends early.
     const end = () => child.kill('SIGKILL');
     process.once('exit', end);
-    child.once('exit', () => {
+    child.once('exit', (code, signal) => {
       process.off('exit', end);
-      if (this.#process === child) this.#process = undefined;
+      if (this.#process !== child) return;
+      this.#process = undefined;
+      if (this.#serving === child) this.#comeBack(signal ?? `exit code ${code}`);
     });
     await this.#serves(child);
+    this.#serving = child;
+  }
+
+  /** It has ended though nobody asked it to. Its clients see a server that was away, and whoever reads the output why. */
+  #comeBack(how: string): void {
+    console.warn(`the Temporal server has ended by itself (${how}) and is started again: ${this.#output}`);
+    this.restart().catch((error: unknown) => console.error(error));
   }
 
   /** As a crash does it, unless told otherwise. Resolves when the process is gone. */
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const child = this.#process;
     if (!child) return;
+    this.#serving = undefined;
     const gone = once(child, 'exit');
     child.kill(signal);
     const late = setTimeout(() => child.kill('SIGKILL'), STOPS_WITHIN_MS);

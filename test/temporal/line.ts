@@ -8,7 +8,11 @@ export class Line {
   bytesBack = 0;
   #lost: string | undefined;
   #isDeaf = false;
+  #withheld: string | undefined;
+  #held: (() => void)[] | undefined;
+  #onHeld: (() => void) | undefined;
   readonly #sockets = new Set<Socket>();
+  #clients = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -24,15 +28,36 @@ export class Line {
     return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
+  get connections(): number {
+    return this.#clients;
+  }
+
   /** From the request that has `text` in it, requests still arrive and answers do not, until `cut`. */
   loseAnswersTo(text: string): void {
     this.#lost = text;
+  }
+
+  /** The request that has `text` in it, and everything after it, does not arrive until `release`. Resolves when it was sent. */
+  holdRequests(text: string): Promise<void> {
+    this.#withheld = text;
+    return new Promise((resolve) => {
+      this.#onHeld = resolve;
+    });
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#withheld = undefined;
+    this.#held = undefined;
+    for (const send of held) send();
   }
 
   /** Ends all connections; new ones are whole again. */
   cut(): void {
     this.#isDeaf = false;
     this.#lost = undefined;
+    this.#withheld = undefined;
+    this.#held = undefined;
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -43,9 +68,16 @@ export class Line {
 
   #join(client: Socket, port: number): void {
     const server = createConnection(port, '127.0.0.1');
+    this.#clients++;
+    client.on('close', () => this.#clients--);
     client.on('data', (data) => {
       if (this.#lost !== undefined && data.includes(this.#lost)) this.#isDeaf = true;
-      server.write(data);
+      if (this.#withheld !== undefined && data.includes(this.#withheld)) {
+        this.#held ??= [];
+        this.#onHeld?.();
+      }
+      if (this.#held) this.#held.push(() => server.write(data));
+      else server.write(data);
     });
     server.on('data', (data) => {
       this.bytesBack += data.length;

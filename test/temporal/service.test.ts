@@ -9,7 +9,7 @@ import { canMakeCertificates, makeCertificates, TlsFront } from './tls-front.js'
 const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
 const API_KEY = 'an-api-key-that-nobody-may-see';
 
-describeTemporal('the commands', { timeout: 90_000 }, () => {
+describeTemporal('the commands', () => {
   let cluster: DevServer;
   let workplace: Workplace;
   beforeAll(async () => {
@@ -69,6 +69,7 @@ describeTemporal('the commands', { timeout: 90_000 }, () => {
     const servers = await Promise.all([1, 2].map(() => workplace.serve([], environment())));
     const [one, other] = servers as [Program & { url: string }, Program & { url: string }];
     const worker = workplace.perdure(['worker', WORKFLOWS, '--workers', '1'], environment());
+    await worker.says(/addresses of callbacks begin with http:\/\/127\.0\.0\.1:3001: set --public-url/);
     await worker.says(/the workers are ready/);
 
     const key = { 'idempotency-key': 'one for both' };

@@ -11,7 +11,7 @@ import { describeTemporal } from './required.js';
 
 const WORKFLOWS = fileURLToPath(new URL('../trace/workflows', import.meta.url));
 
-describeTemporal('traces', { timeout: 90_000 }, () => {
+describeTemporal('traces', () => {
   let cluster: DevServer;
   let workplace: Workplace;
   beforeAll(async () => {

@@ -1,7 +1,9 @@
 /** `trace-log` over HTTP, and what results say of traces. */
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createNetServer } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newRunId } from '../../src/core/id.js';
+import { newRunId } from '../../src/core/values/id.js';
 import { complete } from '../../src/embedded/scripted-worker.fixture.js';
 import type { RunRef } from '../../src/engine.js';
 import { createServer, type HttpServer } from '../../src/http/index.js';
@@ -63,6 +65,29 @@ describe('without an object store', () => {
     });
   });
 
+  it('brings the trace along where that is asked for', async () => {
+    const run = await scene.run();
+    const place = { source: 'local', runId: run.runId, localPath: scene.path(run) };
+    for (const path of Object.values(paths(run))) {
+      const inlined = await get(`${path}/trace-log?inline=true`);
+      expect(inlined).toEqual({ status: 200, body: { ...place, data: scene.read(run) } });
+      expect(await get(`${path}/trace-log?inline=false`)).toEqual({ status: 200, body: place });
+      expect(await get(`${path}/trace-log?inline=perhaps`)).toMatchObject({ status: 400 });
+    }
+  });
+
+  it('brings along only what is a trace of this server', async () => {
+    const run = await scene.run();
+    await get(`${paths(run).latest}/trace-log`);
+    const secret = join(scene.dataDir, 'secret.json');
+    writeFileSync(secret, '{"secret":true}');
+    rmSync(scene.path(run));
+    symlinkSync(secret, scene.path(run));
+    const { body } = await get(`${paths(run).latest}/trace-log?inline=true`);
+    expect(body).toMatchObject({ data: { runId: run.runId } });
+    expect(body).not.toHaveProperty('data.secret');
+  });
+
   it('answers 424 while the run is open', async () => {
     const run = await scene.startRun('open');
     for (const path of Object.values(paths(run))) {
@@ -102,6 +127,13 @@ describe('without an object store', () => {
     const path = paths({ workflowId: other.workflowId, runId: run.runId }).pinned;
     expect(await get(`${path}/trace-log`)).toMatchObject({ status: 404 });
   });
+});
+
+it('passes on no file beyond the bound, and says where it is', async () => {
+  await serve({ mode: 'on-demand', limits: { inlinedBytes: 100 } });
+  const run = await scene.run();
+  const body = { source: 'local', runId: run.runId, localPath: scene.path(run) };
+  expect(await get(`${paths(run).latest}/trace-log?inline=true`)).toEqual({ status: 200, body });
 });
 
 describe('with an object store', () => {

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { vi } from 'vitest';
+import type { Limits, TraceLimits } from '../../src/core/bounds/limits.js';
 import type { WorkflowSettings } from '../../src/core/catalog.js';
-import type { Command } from '../../src/core/command.js';
-import type { Limits, TraceLimits } from '../../src/core/limits.js';
+import type { Command } from '../../src/core/history/command.js';
 import type { Log } from '../../src/core/log.js';
 import type { EmbeddedEngine } from '../../src/embedded/index.js';
 import {
@@ -137,4 +137,4 @@ export const SHORT_RETENTION: Partial<Limits> = { retentionMs: 20 };
 export const until = (holds: () => unknown) =>
   vi.waitFor(async () => {
     if (!(await holds())) throw new Error(`it never came to hold: ${holds}`);
-  }, 10_000);
+  }, 60_000);

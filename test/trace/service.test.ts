@@ -54,6 +54,26 @@ describe('perdure serve', () => {
     });
   });
 
+  it('names the trace in the answer of a call that has waited for the run', async () => {
+    const { url } = await workplace.serve(['--workflows', WORKFLOWS, '--workers', '1'], { TRACES: 'all' });
+    for (const [workflowName, input] of [
+      ['greet', 'you'],
+      ['refused', null],
+      // A chain: the trace is that of its last run.
+      ['counting', 2],
+    ] as const) {
+      const { runId, trace } = await run(url, workflowName, input);
+      const local = join(workplace.folder, '.perdure', 'traces', `${runId}.json`);
+      expect(trace).toEqual({ local });
+      expect(JSON.parse(readFileSync(local, 'utf8'))).toMatchObject({ runId, name: workflowName });
+    }
+    expect(await run(url, 'discreet')).toMatchObject({ status: 'completed', trace: null });
+    const { workflowId } = await call(`${url}/workflow/start`, { workflowName: 'greet', input: 'you' });
+    expect(await call(`${url}/workflow/${workflowId}/result?wait=20000`)).toMatchObject({
+      trace: { local: expect.any(String) },
+    });
+  });
+
   it('uploads to the configured bucket', async () => {
     for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
     const bucket = await Bucket.start();

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Command } from '../../src/core/command.js';
-import { newRunId } from '../../src/core/id.js';
+import type { Command } from '../../src/core/history/command.js';
+import { newRunId } from '../../src/core/values/id.js';
 import { complete } from '../../src/embedded/scripted-worker.fixture.js';
 import type { Engine, HistoryOptions, RunSelector } from '../../src/engine.js';
 import { Traces } from '../../src/trace/index.js';
@@ -335,5 +335,41 @@ describe('what others plant in the folder', () => {
       name: 'TraceFolderError',
     });
     rmSync(scene.folder);
+  });
+});
+
+describe('for callers who have waited for the run', () => {
+  const closed = async (end?: Command) => {
+    const run = await scene.run(end);
+    return { ...run, status: end ? ('failed' as const) : ('completed' as const) };
+  };
+
+  it('are there soon, where they are written anyway', async () => {
+    await open({ mode: 'failed' });
+    expect(await scene.traces.soon(await closed())).toBeNull();
+    const failed = await closed(fail);
+    expect(await scene.traces.soon(failed)).toEqual({ local: scene.path(failed) });
+    expect(await scene.saved(failed)).toEqual({ local: scene.path(failed) });
+  });
+
+  it('are not waited for longer than the bound, nor by more than a few, and are written all the same', async () => {
+    let gate!: ReturnType<typeof watched>;
+    const limits = { awaitedMs: 50, awaitedAtOnce: 1 };
+    await open({
+      mode: 'all',
+      limits,
+      seen: (engine) => {
+        gate = watched(engine);
+        return gate.seen;
+      },
+    });
+    gate.shut();
+    const [slow, beyond] = [await closed(), await closed()];
+    const waiting = scene.traces.soon(slow);
+    expect(await scene.traces.soon(beyond)).toBeNull();
+    expect(await waiting).toBeNull();
+    gate.open();
+    await until(async () => (await scene.saved(slow)) && (await scene.saved(beyond)));
+    expect(await scene.traces.soon(beyond)).toEqual({ local: scene.path(beyond) });
   });
 });

@@ -28,10 +28,13 @@ export function afterwardsCases(stage: Stage): void {
       expect(broken).toEqual([]);
       // The look would prove nothing if there were no runs.
       expect(runs.length).toBeGreaterThan(200);
-    }, 60_000);
+    });
 
     test('every closed run can be replayed to its end (WT-01, I5)', async () => {
-      const closed = (await allRuns()).filter((run) => run.status !== 'running');
+      // Those of a catalog that nobody serves have never made a turn.
+      const closed = (await allRuns()).filter(
+        ({ status, catalog }) => status !== 'running' && catalog === stage.system.catalog,
+      );
       const unfit: string[] = [];
       for (const { workflowId, runId } of closed) {
         // A query needs the run as it was, so it replays the whole history; that nobody answers it is the sign that it came to the end.

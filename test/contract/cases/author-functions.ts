@@ -68,6 +68,14 @@ export function authorFunctionCases(stage: Stage): void {
       }
     });
 
+    test('a request to an address that is not allowed fails at once, and names the option', async () => {
+      const run = await stage.start('sendsRequest', { url: 'http://127.0.0.2:9/' });
+      const { error } = (await run.result()) as { error: { name: string; message: string } };
+      expect(error.name).toBe('BlockedAddressError');
+      expect(error.message).toContain('--allow-private-addresses');
+      expect(await run.eventsOf('ACTIVITY_TASK_STARTED')).toMatchObject([{ attributes: { attempt: 1 } }]);
+    });
+
     test('a webhook: the request carries the workflow id, and feedback resumes the workflow', async () => {
       const counterpart = await Counterpart.start();
       try {
@@ -77,6 +85,8 @@ export function authorFunctionCases(stage: Stage): void {
         expect(JSON.parse(counterpart.received[0]!.body)).toEqual({
           workflowId: run.workflowId,
           payload: { ask: 'please' },
+          callbackId: expect.any(String),
+          callbackUrl: expect.stringMatching(/^http:\/\/[^/]+\/callback\/[\w-]+\.[\w-]{43}$/),
         });
         expect(counterpart.received[0]!.headers['x-from']).toBe('test');
         expect((await run.describe()).status).toBe('running');

@@ -72,6 +72,9 @@ export function deploymentCases(stage: Stage): void {
       expect(held.heldBack!.reason).toMatch(/oldWay|ACTIVITY_?TASK_?SCHEDULED/i);
       expect(held.heldBack!.reason).toMatch(/timer|sleep/i);
       expect(ran(place.key)).toEqual(['old']);
+      const { isStuck, reasons } = await run.why();
+      expect(isStuck).toBe(true);
+      expect(reasons[0]).toMatchObject({ code: 'heldBack', reason: held.heldBack!.reason });
 
       await stage.system.redeploy(deployment('first'));
       expect(await run.result()).toEqual({ version: 'first', way: 'old' });
@@ -125,6 +128,8 @@ export function deploymentCases(stage: Stage): void {
       await other.until('ACTIVITY_TASK_COMPLETED');
       expect((await run.describe()).status).toBe('running');
       expect(stage.ledger.entries(place.key)).toHaveLength(length);
+      const { reasons, isStuck } = await run.untilCodes('noWorker', 'stepQueued');
+      expect([isStuck, reasons[0]]).toMatchObject([true, { workflowType: 'repairs' }]);
       await stage.system.redeploy(deployment('second'));
       expect(await run.result()).toBe('repaired');
       await other.terminate();

@@ -64,6 +64,32 @@ export function determinismCases(stage: Stage): void {
       },
     );
 
+    test.each([
+      ['fetch', 'sendHttpRequest()'],
+      ['XMLHttpRequest', 'sendHttpRequest()'],
+      ['WebSocket', 'in a step'],
+      ['process', 'in a step'],
+      ['performance', 'Date.now()'],
+      ['Buffer', 'TextEncoder'],
+      ['setImmediate', 'sleep()'],
+      ['setInterval', 'sleep()'],
+      ['Atomics.wait', 'condition()'],
+      ['WeakRef', 'ordinary reference'],
+      ['FinalizationRegistry', 'finally'],
+      ['SharedArrayBuffer', 'arrays'],
+      ['WebAssembly', 'in a step'],
+      ['AbortSignal', 'CancellationScope'],
+      ['"node:fs"', "step's file"],
+    ])('%s is refused in the same words as all others', async (what, remedy) => {
+      const run = await stage.start('usesForbidden', what);
+      const { failure } = await run.outcome();
+      expect(failure).toMatchObject({ type: 'DeterminismError', message: expect.stringContaining(remedy) });
+      expect(failure?.message).toMatch(
+        /^.* cannot be (used|imported) in a workflow, since a replay would not give the same answer: /,
+      );
+      expect(failure?.message.startsWith(what)).toBe(true);
+    });
+
     test('fetch names the remedy', async () => {
       const { error } = (await stage.run('forbidden', 'fetch')) as { error: Described };
       expect(error.message).toContain('fetch');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Stage, unique } from '../stage.js';
 
 /** The engine is ended and started again on what it has stored. */
@@ -55,6 +55,34 @@ export function durabilityCases(stage: Stage): void {
       expect(await stage.run('echo', place.key)).toBe(place.key);
     });
 
+    test('what was spent stays spent when workers and the engine are killed, and a budget holds', async () => {
+      const place = stage.place();
+      const gate = unique('gate');
+      const plan = [
+        { slowly: { amount: '1', gate } },
+        { spend: [{ amount: '1' }] },
+        { spend: [{ amount: '1' }] },
+      ];
+      const budget = { amount: '3', currency: 'USD' };
+      const run = await stage.start('spends', { ...place, plan }, { budget });
+      const spent = async () => (await stage.engine.cost(run.pinned, 'run', () => {})).budget?.spent;
+      await untilEqual(spent, '1', stage.waitMs);
+      for (const pid of stage.system.workerPids()) process.kill(pid, 'SIGKILL');
+      await stage.system.restartEngine();
+      expect(await spent()).toBe('1');
+      // The attempt that was lost has spent for nothing; the next one says it again.
+      await untilEqual(spent, '2', 2 * stage.waitMs);
+      stage.ledger.release(gate);
+      await untilEqual(async () => (await run.describe()).paused?.by, 'budget', stage.waitMs);
+      expect(stage.ledger.entries(place.key).filter(({ what }) => what === 'spent')).toHaveLength(3);
+      expect(await spent()).toBe('3');
+      await stage.system.restartEngine();
+      expect((await run.describe()).paused).toMatchObject({ by: 'budget' });
+      await stage.engine.setBudget(run.pinned, '10');
+      await run.result();
+      expect(await spent()).toBe('4');
+    });
+
     test('an attempt that was used up is not given again: retries go on counting', async () => {
       const place = stage.place();
       const run = await stage.start('callFlaky', { ...place, step: 'flakyByDefault', failures: 9 });
@@ -90,4 +118,8 @@ export function durabilityCases(stage: Stage): void {
       );
     });
   });
+}
+
+async function untilEqual(look: () => Promise<unknown>, wanted: unknown, withinMs: number): Promise<void> {
+  await vi.waitFor(async () => expect(await look()).toBe(wanted), { timeout: withinMs, interval: 50 });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Stage, unique } from '../stage.js';
+import { FOREVER_MS, type Stage, unique } from '../stage.js';
 
 /** What goes into a run, what comes out of it, and what can be asked about it. */
 export function outcomeCases(stage: Stage): void {
@@ -140,12 +140,10 @@ export function outcomeCases(stage: Stage): void {
       const run = await stage.start('waitForever');
       const caller = new AbortController();
       const waiting = stage.engine
-        .outcome(run.pinned, { waitMs: 60_000, abort: caller.signal })
+        .outcome(run.pinned, { waitMs: FOREVER_MS, abort: caller.signal })
         .catch(() => undefined);
-      const before = Date.now();
       caller.abort();
       expect(await waiting).toBeUndefined();
-      expect(Date.now() - before).toBeLessThan(5_000);
       await run.terminate();
     });
 

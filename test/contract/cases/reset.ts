@@ -49,6 +49,39 @@ export function resetCases(stage: Stage): void {
       expect(ran(place.key)).toEqual(['before', 'middle', 'after', 'middle', 'after']);
     });
 
+    test('a run whose time was over has its whole time again', async () => {
+      const place = stage.place();
+      const run = await stage.start('waitsInItsTime', place);
+      expect((await run.outcome()).status).toBe('timed_out');
+      const again = await run.reset({ stepName: 'note' });
+      await again.signal('finish');
+      expect(await again.result()).toBe('in time');
+      expect(ran(place.key)).toEqual(['before']);
+    });
+
+    test('to the start runs everything again with the same input, open or closed', async () => {
+      const place = stage.place();
+      const run = await stage.start('threeSteps', { ...place, ending: 'wait' });
+      await run.signal('add', 'kept');
+      await run.until('ACTIVITY_TASK_COMPLETED', 3);
+      const again = await run.reset({ toStart: true, reason: 'from the beginning' });
+      expect((await run.history()).at(-1)).toMatchObject({
+        type: 'WORKFLOW_EXECUTION_TERMINATED',
+        attributes: { reason: 'reset to the start: from the beginning', newExecutionRunId: again.runId },
+      });
+      await again.until('ACTIVITY_TASK_COMPLETED', 3);
+      await again.signal('finish');
+      expect(await again.result()).toMatchObject({ after: 'after', signals: ['kept'] });
+      expect(ran(place.key)).toEqual(['before', 'middle', 'after', 'before', 'middle', 'after']);
+      const { input, firstRunId } = await again.describe();
+      expect({ input, firstRunId }).toEqual({ input: (await run.describe()).input, firstRunId: run.runId });
+
+      const third = await again.reset({ toStart: true });
+      // It is told again of what came, the word to finish among it.
+      expect(await third.result()).toMatchObject({ after: 'after', signals: ['kept'] });
+      expect(ran(place.key)).toHaveLength(9);
+    });
+
     test('a failed run can be started over (RS-03)', async () => {
       const place = stage.place();
       const run = await stage.start('threeSteps', { ...place, ending: 'fail' });

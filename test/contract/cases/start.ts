@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isRunId } from '../../../src/core/names.js';
+import { isRunId } from '../../../src/core/values/names.js';
 import { payloads, type Stage, unique } from '../stage.js';
 
 export function startCases(stage: Stage): void {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type Run, type Stage, unique } from '../stage.js';
 
@@ -13,11 +14,16 @@ const EXPECTED_ERRORS = new Set([
   'WorkflowAlreadyClosedError',
 ]);
 
+/** How long an answer is waited for that may be an update of a paused run, which comes when that is resumed. */
+const PAUSED_UPDATE_MS = 100;
+
 const CALLS = 1_000;
+const KILL_EVERY = 190;
+const RESTART_EVERY = 310;
 const SEED = 20_261_115;
 
 /** Calls of every kind at random, while workers are killed and the engine is restarted; what must hold holds after it. */
-export function turmoilCases(stage: Stage): void {
+export function turmoilCases(stage: Stage, calls = CALLS): void {
   const random = sequence(SEED);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
 
@@ -47,39 +53,55 @@ export function turmoilCases(stage: Stage): void {
 
   function someCall(run: Run): Promise<unknown> {
     const kind = random();
-    if (kind < 0.4)
+    if (kind < 0.3)
       return run.signal(pick(['add', 'finish', 'end']), pick<unknown>([1, 2, 'return', 'throw']));
-    if (kind < 0.6) return run.query(pick(['seen', 'state', 'signals', 'sum']));
-    if (kind < 0.75)
+    if (kind < 0.45) return run.query(pick(['seen', 'state', 'signals', 'sum']));
+    if (kind < 0.5) return run.pause();
+    if (kind < 0.6) return run.resume();
+    if (kind < 0.7) return explained(run);
+    if (kind < 0.8)
       return run.update(pick(['withdraw', 'deposit', 'order', 'total', 'stumble', 'closing']), 3);
-    if (kind < 0.84) return run.cancel();
-    if (kind < 0.9) return run.terminate();
+    if (kind < 0.86) return run.cancel();
+    if (kind < 0.91) return run.terminate();
     return stage.engine.reset(run.latest, { stepName: pick(['note', 'noteBefore', 'noteAfter']) });
+  }
+
+  /** There is a reason for everything, at every moment. */
+  async function explained(run: Run): Promise<void> {
+    const { status, summary, reasons } = await stage.engine.why(run.pinned);
+    expect(reasons.length, `${run.workflowId} is ${status} for no reason`).toBeGreaterThan(0);
+    expect(summary).not.toBe('');
+    expect(reasons.some(({ code }) => code === 'closed')).toBe(status !== 'running');
   }
 
   describe(`in turmoil (seed ${SEED})`, () => {
     test('every caller is answered, with nothing but what may be said', async () => {
       const place = stage.place();
       const runs: Run[] = [];
-      const calls: Promise<unknown>[] = [];
+      const answers: Promise<unknown>[] = [];
       const unexpected: string[] = [];
-      for (let count = 1; count <= CALLS; count++) {
+      for (let count = 1; count <= calls; count++) {
         if (count % 3 === 1) runs.push(await stage.start(...someWorkflow(place)));
         const call = someCall(pick(runs.slice(-40))).catch((error: Error) => {
           if (!EXPECTED_ERRORS.has(error.name)) unexpected.push(`${error.name}: ${error.message}`);
         });
-        calls.push(call);
+        answers.push(call);
         // Now and then somebody waits, so that what is under way gets somewhere.
-        if (count % 5 === 0) await call;
-        if (count % 240 === 0) for (const pid of stage.system.workerPids()) process.kill(pid, 'SIGKILL');
-        if (count % 450 === 0) await stage.system.restartEngine();
+        if (count % 5 === 0) await Promise.race([call, sleep(PAUSED_UPDATE_MS)]);
+        if (count % KILL_EVERY === 0)
+          for (const pid of stage.system.workerPids()) process.kill(pid, 'SIGKILL');
+        if (count % RESTART_EVERY === 0) await stage.system.restartEngine();
       }
-      await Promise.all(calls);
+      // What a pause holds up, updates among it, comes to its end.
+      await Promise.all(runs.map((run) => run.resume().catch(() => undefined)));
+      await Promise.all(answers);
       expect(unexpected).toEqual([]);
       for (const run of runs) {
         const { workflowType } = await run.describe();
+        // The one that a reset has made of it was never paused.
         if (endsByItself.has(workflowType)) await run.finalOutcome();
       }
+      await Promise.all(runs.map(explained));
     });
   });
 }

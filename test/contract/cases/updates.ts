@@ -1,5 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import type { Stage } from '../stage.js';
+import { type Run, type Stage, TURN_EVENTS } from '../stage.js';
+
+/** Runs that are tried for it. */
+const TRIES = 3;
+
+/**
+ * A run whose history is the same after what `happens` to it. Temporal puts the turn of an update that comes to nothing into the
+ * history after all when no worker has taken it for some seconds; then, and only then, another run is tried.
+ */
+async function leftUntouched(
+  prepared: () => Promise<Run>,
+  happens: (run: Run) => Promise<void>,
+): Promise<Run> {
+  for (let tries = 1; ; tries++) {
+    const run = await prepared();
+    const before = await run.history();
+    await happens(run);
+    const after = await run.history();
+    const added = after.slice(before.length);
+    const isOnlyLate = added.length > 0 && added.every(({ type }) => TURN_EVENTS.has(type));
+    if (!isOnlyLate || tries === TRIES) {
+      expect(after).toEqual(before);
+      return run;
+    }
+    await run.terminate();
+  }
+}
 
 export function updateCases(stage: Stage): void {
   describe('updates', () => {
@@ -30,15 +56,19 @@ export function updateCases(stage: Stage): void {
     });
 
     test('an update that the validator refuses leaves the history as it was (UP-01)', async () => {
-      const run = await stage.start('account');
-      expect(await run.update('withdraw', 90)).toBe(10);
-      const before = JSON.stringify(await run.history());
-      await expect(run.update('withdraw', 11)).rejects.toMatchObject({
-        name: 'UpdateRejectedError',
-        status: 400,
-        message: expect.stringContaining('only 10 left'),
-      });
-      expect(JSON.stringify(await run.history())).toBe(before);
+      const run = await leftUntouched(
+        async () => {
+          const account = await stage.start('account');
+          expect(await account.update('withdraw', 90)).toBe(10);
+          return account;
+        },
+        (account) =>
+          expect(account.update('withdraw', 11)).rejects.toMatchObject({
+            name: 'UpdateRejectedError',
+            status: 400,
+            message: expect.stringContaining('only 10 left'),
+          }),
+      );
       expect(await run.query('state')).toMatchObject({ balance: 10 });
       expect(await run.update('withdraw', 10)).toBe(0);
       await run.terminate();
@@ -116,14 +146,18 @@ export function updateCases(stage: Stage): void {
     });
 
     test('an update that nobody handles is not found and leaves no trace (UP-08)', async () => {
-      const run = await stage.start('account');
-      await run.query('state');
-      const before = JSON.stringify(await run.history());
-      await expect(run.update('withdarw', 1)).rejects.toMatchObject({
-        name: 'HandlerNotFoundError',
-        message: expect.stringContaining('withdarw'),
-      });
-      expect(JSON.stringify(await run.history())).toBe(before);
+      const run = await leftUntouched(
+        async () => {
+          const account = await stage.start('account');
+          await account.query('state');
+          return account;
+        },
+        (account) =>
+          expect(account.update('withdarw', 1)).rejects.toMatchObject({
+            name: 'HandlerNotFoundError',
+            message: expect.stringContaining('withdarw'),
+          }),
+      );
       await run.terminate();
     });
 

@@ -24,9 +24,9 @@ export function control(client: () => Client): void {
         const run = await client().start('cleansUp');
         const stopped = await client().patch(`${path(run)}/stop`);
         expect(stopped.status).toBe(200);
-        expect(stopped.body).toEqual(run);
+        expect(stopped.body).toEqual({ ...run, status: 'running' });
         expectDeprecation(stopped, `${pinned(run)}/stop`);
-        expect((await client().patch(`${path(run)}/stop`)).body).toEqual(run);
+        expect((await client().patch(`${path(run)}/stop`, {})).body).toEqual({ ...run, status: 'running' });
         expect((await client().get(`${path(run)}/result`)).status).toBe(424);
         await client().post(`${latest(run)}/signal/mayEnd`);
         const { body } = await client().result(run);
@@ -37,12 +37,33 @@ export function control(client: () => Client): void {
         expect(names.filter((name) => name === 'WORKFLOW_EXECUTION_CANCEL_REQUESTED')).toHaveLength(1);
       });
 
-      it('is 409 on a closed run', async () => {
-        const run = await client().ended('echo');
-        const reply = await client().patch(`${path(run)}/stop`);
-        expectError(reply, 409, 'WorkflowAlreadyClosedError');
-        expect(reply.body).toMatchObject(run);
-        expectDeprecation(reply, `${latest(run)}/runs/%7Brid%7D/stop`);
+      it('is 200 on a closed run, changes nothing and says what the run is', async () => {
+        const completed = await client().ended('echo');
+        const terminated = await client().start('hangs');
+        await client().post(`${path(terminated)}/terminate`);
+        for (const [run, status] of [
+          [completed, 'completed'],
+          [terminated, 'terminated'],
+        ] as const) {
+          const { body: before } = await client().get(`${pinned(run)}/status`);
+          for (const _ of [1, 2]) {
+            const reply = await client().patch(`${path(run)}/stop`);
+            expect(reply.status).toBe(200);
+            expect(reply.body).toEqual({ ...run, status });
+            expectDeprecation(reply, `${pinned(run)}/stop`);
+          }
+          expect((await client().get(`${pinned(run)}/status`)).body).toEqual(before);
+        }
+      });
+
+      it('takes no body', async () => {
+        const run = await client().start('collects');
+        const reply = await client().patch(`${path(run)}/stop`, { reason: 'x' });
+        expectError(reply, 400, 'ValidationError');
+        expect(reply.body.issues).toEqual([
+          { path: ['reason'], message: 'unknown field "reason": there are none', code: 'unrecognized_keys' },
+        ]);
+        expect((await client().get(`${path(run)}/status`)).body.status).toBe('running');
       });
 
       it('is 400 for an id or a run id that cannot be', async () => {
@@ -74,7 +95,9 @@ export function control(client: () => Client): void {
 
       it('refuses a reason that is no text, and a body that is no object', async () => {
         const run = await client().start('collects');
-        expectError(await client().post(`${path(run)}/terminate`, { reason: 1 }), 400, 'ValidationError');
+        for (const reason of [1, 'half a \ud83d', '\udc00']) {
+          expectError(await client().post(`${path(run)}/terminate`, { reason }), 400, 'ValidationError');
+        }
         expectError(await client().post(`${path(run)}/terminate`, '[]'), 400, 'ValidationError');
         expect((await client().get(`${path(run)}/status`)).body.status).toBe('running');
       });
@@ -113,6 +136,36 @@ export function control(client: () => Client): void {
         expect((await output(next)).added).toEqual(['late']);
       });
 
+      it('to the start runs all of it again with the same input, open or closed', async () => {
+        const closed = await client().ended('threeSteps', { same: 'input' });
+        const open = await client().start('hangs', 'input');
+        await until(async () =>
+          (await client().get(`${pinned(open)}/history?pageSize=1000`)).text.includes('"stuck"'),
+        );
+        for (const run of [closed, open]) {
+          const { body: input } = await client().get(`${pinned(run)}/input`);
+          const reply = await reset(run, { toStart: true, reason: 'from the beginning', stepName: null });
+          expect(reply.status).toBe(200);
+          expect(reply.body.runId).not.toBe(run.runId);
+          expectDeprecation(reply, `${pinned(reply.body)}/reset`);
+          expect((await client().get(`${pinned(reply.body)}/input`)).body.input).toEqual(input.input);
+        }
+        const { values } = await output(closed);
+        const before = (await client().get(`${pinned(closed)}/result`)).body.output.values as string[];
+        expect(values.filter((value: string) => before.includes(value))).toEqual([]);
+        expect((await client().get(`${pinned(open)}/result`)).body).toMatchObject({
+          status: 'terminated',
+          error: { message: 'reset to the start: from the beginning' },
+        });
+      });
+
+      it('to the start is for a run whose first step failed', async () => {
+        const run = await client().ended('declined', 7);
+        const reply = await reset(run, { toStart: true });
+        expect(reply.status).toBe(200);
+        expect((await client().result(run)).body).toMatchObject({ runId: reply.body.runId, input: 7 });
+      });
+
       it('picks one of several executions, by default the last completed', async () => {
         const run = await client().ended('repeats');
         const values = await output(run);
@@ -141,7 +194,13 @@ export function control(client: () => Client): void {
         ['a bad name', { stepName: 'a b' }],
         ['occurrence 0', { stepName: 'first', occurrence: 0 }],
         ['occurrence 1.5', { stepName: 'first', occurrence: 1.5 }],
+        ['a step and the start', { stepName: 'first', toStart: true }],
+        ['toStart false', { toStart: false }],
+        ['toStart null', { toStart: null }],
+        ['an occurrence of the start', { toStart: true, occurrence: 1 }],
+        ['a mistyped step', { step: 'first' }],
         ['a reason that is no text', { stepName: 'first', reason: [] }],
+        ['a reason with half a character', { stepName: 'first', reason: 'cut \ud83d' }],
       ])('refuses %s', async (_what, body) => {
         const run = await client().ended('repeats');
         expectError(await reset(run, body), 400, 'ValidationError');

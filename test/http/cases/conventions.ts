@@ -24,12 +24,16 @@ export function conventions(client: () => Client): void {
         ['POST', '/workflow/run'],
         ['POST', '/workflow/start'],
         ['POST', '/heartbeat'],
+        ['POST', '/backup'],
         ['PATCH', `${pinned(run)}/stop`],
         ['PATCH', `${latest(run)}/stop`],
         ['POST', `${pinned(run)}/terminate`],
         ['POST', `${latest(run)}/terminate`],
         ['POST', `${pinned(run)}/reset`],
         ['POST', `${latest(run)}/reset`],
+        ['POST', `${pinned(run)}/pause`],
+        ['POST', `${pinned(run)}/resume`],
+        ['PATCH', `${pinned(run)}/budget`],
         ['POST', `${latest(run)}/feedback`],
         ['POST', `${latest(run)}/signal/add`],
         ['POST', `${latest(run)}/query/seen`],
@@ -71,7 +75,6 @@ export function conventions(client: () => Client): void {
   describe('paths', () => {
     it.each([
       ['GET', '/nothing'],
-      ['GET', '/'],
       ['GET', '/workflow'],
       ['POST', '/workflow/x/nothing'],
     ])('%s %s is 404', async (method, path) => {
@@ -130,6 +133,19 @@ export function conventions(client: () => Client): void {
         get({ hostname, port, path }, resolve).on('error', reject);
       });
       expect(JSON.parse(await text(response))).toMatchObject({ ...run, status: 'running' });
+      // Who cannot send it as it is puts a character before it that no id can have.
+      const escaped = `/workflow/%1B${workflowId}`;
+      expect((await client().get(`${escaped}/status`)).body).toMatchObject({ ...run, status: 'running' });
+      const one = `${escaped}/runs/${run.runId}`;
+      expect((await client().get(`${one}/history`)).body).toMatchObject({ workflow: run });
+      // Until its first turn is over it waits for nobody's signal.
+      await expect
+        .poll(async () => (await client().get(`${one}/why`)).body)
+        .toMatchObject({
+          reasons: [{ action: expect.stringContaining(`/workflow/%1B${workflowId}/signal/`) }],
+        });
+      expectError(await client().get(`/workflow/%1B${workflowId}x/status`), 400, 'ValidationError');
+      await client().post(`${one}/terminate`, {});
     });
 
     it('take a run id in capitals', async () => {
@@ -169,11 +185,47 @@ export function conventions(client: () => Client): void {
       expect(made.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9_-]{1,128}$/);
     });
 
-    it('ignore unknown query keys and body fields', async () => {
-      const run = await client().start('collects', null, { colour: 'red' });
+    it('ignore unknown query keys, and take null for what may be left out', async () => {
+      const nulls = { workflowId: null, catalog: null, taskQueue: null };
+      const run = await client().start('collects', null, nulls);
       expect((await client().get(`${latest(run)}/status?colour=red&__proto__=1`)).status).toBe(200);
-      const reply = await client().post(`${pinned(run)}/terminate?x=1`, { colour: 'red', reason: null });
+      const reply = await client().post(`${pinned(run)}/terminate?x=1`, { reason: null });
       expect(reply.status).toBe(200);
+    });
+
+    it.each([
+      ['/workflow/start', { workflowName: 'echo', input: 1, workflowID: 'a' }, 'workflowID', 'workflowId'],
+      ['/workflow/start', { workflowName: 'echo', input: 1, timeout: 1 }, 'timeout', undefined],
+      ['/workflow/run', { workflowName: 'echo', input: 1, timeoutMs: 5 }, 'timeoutMs', 'timeout'],
+      ['/workflow/x/terminate', { resaon: 'enough' }, 'resaon', 'reason'],
+      ['/workflow/x/reset', { stepName: 'first', ocurrence: 1 }, 'ocurrence', 'occurrence'],
+      ['/workflow/x/stream-ticket', { for: 'me' }, 'for', undefined],
+    ])('of %s to %j name the field that is not known', async (path, body, field, meant) => {
+      const reply = await client().post(path, body);
+      expectError(reply, 400, 'ValidationError');
+      expect(reply.body.issues).toEqual([
+        {
+          path: [field],
+          message: expect.stringMatching(
+            meant
+              ? `unknown field "${field}": did you mean "${meant}"\\?`
+              : `unknown field "${field}": there`,
+          ),
+          code: 'unrecognized_keys',
+        },
+      ]);
+    });
+
+    it('of the run list name the filter that is not known', async () => {
+      const reply = await client().get('/workflow/runs?workflowtype=echo&limit=1');
+      expectError(reply, 400, 'ValidationError');
+      expect(reply.body.issues).toEqual([
+        {
+          path: ['workflowtype'],
+          message: 'unknown query parameter "workflowtype": did you mean "workflowType"?',
+          code: 'unrecognized_keys',
+        },
+      ]);
     });
 
     it('to a malformed request are of the same form', async () => {

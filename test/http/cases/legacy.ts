@@ -7,7 +7,7 @@ export function legacy(start: StartHttp): void {
   let system: HttpSystem;
   beforeAll(async () => {
     system = await start({ resultFormat: 'legacy' });
-  }, 60_000);
+  });
   afterAll(() => system?.stop());
 
   describe('the legacy form of results', () => {

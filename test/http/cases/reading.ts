@@ -229,6 +229,15 @@ export function reading(client: () => Client): void {
       expect((await client().post('/heartbeat', { any: 'thing' })).status).toBe(204);
     });
 
+    it('GET /openapi.json for one workflow', async () => {
+      const { body } = await client().get('/openapi.json?workflow=echo');
+      expect(body.openapi).toMatch(/^3\.1/);
+      expectError(await client().get('/openapi.json?workflow=no-name'), 400, 'ValidationError');
+      expectError(await client().get('/openapi.json?workflow=no_such'), 424, 'UnsupportedWorkflowError');
+      const nowhere = await client().get('/openapi.json?workflow=echo&catalog=nobody');
+      expectError(nowhere, 503, 'CatalogNotAvailableError');
+    });
+
     it('GET /openapi.json', async () => {
       expect((await client().get('/openapi.json')).body.info.version).toBe('1.0.0');
     });

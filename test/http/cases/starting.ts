@@ -26,6 +26,23 @@ export function starting(client: () => Client): void {
       expect(body).toMatchObject({ status: 'completed', output: null, error: null });
     });
 
+    it('takes whatever the schema of the workflow takes, and refuses what it never would', async () => {
+      const run = (input: unknown) => client().post('/workflow/run', { workflowName: 'lenient', input });
+      expect((await run({ id: 'a', count: '7', note: '  abc  ', more: true })).body).toMatchObject({
+        status: 'completed',
+        output: { id: 'a', count: 7, note: 'abc', size: 'M' },
+      });
+      const { body } = await run({ id: 'a' });
+      expect(body).toMatchObject({ status: 'completed', output: { id: 'a', count: 1, size: 'M' } });
+      expect((await client().post(`${latest(body)}/query/count`)).body).toBe(1);
+      expectError(await run({ id: 7 }), 400, 'ValidationError');
+      // What only the parser can tell, the run tells.
+      expect((await run({ id: 'a', count: 'many' })).body).toMatchObject({
+        status: 'failed',
+        error: { name: 'ValidationError' },
+      });
+    });
+
     it('is 200 when the workflow fails, and tells the error without a stack', async () => {
       const { status, body } = await client().post('/workflow/run', { workflowName: 'declined', input: 1 });
       expect(status).toBe(200);
@@ -94,8 +111,10 @@ export function starting(client: () => Client): void {
     });
 
     it('knows no timeout', async () => {
-      const start = { workflowName: 'echo', input: 1, timeout: 'soon' };
-      expect((await client().post('/workflow/start', start)).status).toBe(200);
+      const start = { workflowName: 'echo', input: 1, timeout: 1_000 };
+      const reply = await client().post('/workflow/start', start);
+      expectError(reply, 400, 'ValidationError');
+      expect(reply.body.issues).toMatchObject([{ path: ['timeout'], code: 'unrecognized_keys' }]);
     });
   });
 
@@ -163,7 +182,7 @@ export function starting(client: () => Client): void {
       expect(old.headers.get('link')).toBeNull();
       const both = await post({ workflowName: 'echo', input: 1, catalog: 'default', taskQueue: 'nobodys' });
       expect(both.status).toBe(200);
-      const nulls = { workflowId: null, catalog: null, taskQueue: null, timeout: null };
+      const nulls = { workflowId: null, catalog: null, taskQueue: null };
       const none = await post({ workflowName: 'echo', input: 1, ...nulls });
       expect(none.status).toBe(200);
       expect(none.headers.get('deprecation')).toBeNull();

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { describeTemporal } from '../../temporal/required.js';
 import { type StartHttp, startSystem } from '../system.js';
 import { startTemporalSystem } from '../temporal-system.js';
-import { fuzz } from './fuzz.js';
+import { ENGINE_LIMITS, fuzz } from './fuzz.js';
 
 const REQUESTS = 2_000;
 
 function fuzzes(start: StartHttp): void {
   it('no made-up request brings the server down, hangs, or gets an answer that is not documented', async () => {
-    const system = await start();
+    const system = await start({ engineLimits: ENGINE_LIMITS });
     try {
       const report = await fuzz({ url: system.server.url, requests: REQUESTS, seed: 20_260_101 });
       expect(report.requests).toBeGreaterThanOrEqual(REQUESTS);

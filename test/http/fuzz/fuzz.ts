@@ -10,6 +10,8 @@ import { type FuzzRequest, type PoolName, requestsOf } from './requests.js';
 
 /** No generated request asks to wait this long. */
 const HANG_MS = 15_000;
+/** For the engine behind it: a message to a run that is paused waits as long as this for it to go on. */
+export const ENGINE_LIMITS = { messageTimeoutMs: 5_000 };
 const AT_A_TIME = 20;
 const POOL_SIZE = 300;
 
@@ -110,9 +112,13 @@ class Fuzzer {
 
   #problem(method: string, target: string, response: Answer): string | undefined {
     const { status } = response;
-    // The one answer of this kind that a caller brings about: a catalog that nobody registered.
-    const isMissingCatalog = status === 503 && response.text.includes('"CatalogNotAvailableError"');
-    if (status >= 500 && !isMissingCatalog) return `a failure of the server: ${response.text}`;
+    // The answers of this kind that a caller brings about: a catalog that nobody registered, an update of a run that
+    // somebody has paused, and what this engine cannot do.
+    const isBroughtAbout =
+      (status === 503 && response.text.includes('"CatalogNotAvailableError"')) ||
+      (status === 503 && response.text.includes('takes updates once it is resumed')) ||
+      (status === 501 && response.text.includes('"NotSupportedByEngineError"'));
+    if (status >= 500 && !isBroughtAbout) return `a failure of the server: ${response.text}`;
     if (status >= 400 && /SQLITE|node_modules|\.[jt]s:\d+/.test(response.text))
       return `insides: ${response.text}`;
     return this.conformance.problem({ method, target, ...response });

@@ -1,7 +1,8 @@
 /** `npm run fuzz -- [requests] [seed] [--engine temporal]`: the long run of the fuzzer, with a new seed unless one is given. */
 import { parseArgs } from 'node:util';
+import { count, countAboveZero } from '../../numbers.js';
 import { startSystem } from '../system.js';
-import { fuzz } from './fuzz.js';
+import { ENGINE_LIMITS, fuzz } from './fuzz.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -9,6 +10,7 @@ const { values, positionals } = parseArgs({
 });
 const [requests = '50000', seed = String(Date.now() % 1_000_000_000)] = positionals;
 const { engine } = values;
+const extent = { requests: countAboveZero('requests', requests), seed: count('seed', seed) };
 if (engine !== 'embedded' && engine !== 'temporal') {
   throw new Error(`--engine is embedded or temporal, not ${engine}`);
 }
@@ -16,10 +18,10 @@ console.log(`sending ${requests} requests, seed ${seed}, ${engine} engine`);
 // Temporal's packages are loaded only for those who ask for it.
 const start =
   engine === 'temporal' ? (await import('../temporal-system.js')).startTemporalSystem : startSystem;
-const system = await start();
+const system = await start({ engineLimits: ENGINE_LIMITS });
 const begun = performance.now();
 try {
-  const report = await fuzz({ url: system.server.url, requests: Number(requests), seed: Number(seed) });
+  const report = await fuzz({ url: system.server.url, ...extent });
   console.log(JSON.stringify(report, null, 2));
   console.log(
     `no 5xx but 503 for catalogs that nobody registered, no hang, every answer documented; ${Math.round((performance.now() - begun) / 1000)} s`,

@@ -1,6 +1,12 @@
 /** Workers of other makers, who keep the conventions of the contract and know nothing of this project. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { serializeError } from '../../../src/core/history/serialized-error.js';
+import { createServer } from '../../../src/http/index.js';
 import { TemporalEngine } from '../../../src/temporal/engine.js';
+import { Traces } from '../../../src/trace/index.js';
 import { findTemporal } from '../binary.js';
 import { DevServer } from '../dev-server.js';
 import { ForeignWorker, registerForeign } from './worker.js';
@@ -17,12 +23,12 @@ describe.skipIf(findTemporal() === undefined)('a worker of another maker [Tempor
     engine = await TemporalEngine.open({ settings: server, limits: { messageTimeoutMs: 5_000 } });
     await registerForeign(server.address, CATALOG);
     worker = await ForeignWorker.start(server.address, CATALOG);
-  }, 120_000);
+  });
   afterAll(async () => {
     await worker?.stop();
     await engine?.close();
     await server?.stop();
-  }, 30_000);
+  });
 
   const start = (workflowType: string, input?: unknown) =>
     engine.start({
@@ -41,6 +47,8 @@ describe.skipIf(findTemporal() === undefined)('a worker of another maker [Tempor
       'failOfOld',
       'failInStep',
       'counter',
+      'pay',
+      'paySeveral',
     ]);
     expect(catalog?.workflows[0]).toEqual({
       settings: {},
@@ -94,6 +102,52 @@ describe.skipIf(findTemporal() === undefined)('a worker of another maker [Tempor
       message: 'no funds',
       activityType: 'decline',
     });
+  });
+
+  test('its errors come back in full, and nothing of them twice', async () => {
+    const declined = {
+      name: 'CardDeclined',
+      message: 'no funds',
+      code: 51,
+      cause: { name: 'TypeError', message: 'socket closed' },
+    };
+    const errorOf = async (workflowType: string, input?: unknown) => {
+      const failed = await outcome(workflowType, input);
+      return failed?.failure && serializeError(failed.failure);
+    };
+    expect(await errorOf('pay', { how: 'self' })).toEqual(declined);
+    const inStep = { ...declined, activityType: 'pay#charge' };
+    expect(await errorOf('pay', { how: 'step' })).toEqual(inStep);
+    expect(await errorOf('paySeveral')).toEqual(inStep);
+  });
+
+  test('over HTTP: inputs are its own affair, and its trace is the one that its memo names', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'perdure-foreign-'));
+    const traces = await Traces.open({ engine, mode: 'off', dataDir });
+    const http = createServer({ engine, traces, defaultCatalog: CATALOG });
+    try {
+      await http.listen({ host: '127.0.0.1', port: 0 });
+      const post = async (body: unknown) => {
+        const headers = { 'content-type': 'application/json' };
+        const init = { method: 'POST', headers, body: JSON.stringify(body) };
+        const response = await fetch(`${http.url}/workflow/run`, init);
+        return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+      };
+      // Its schema has a default for what is missing, and strips what is too much.
+      const { status, body } = await post({ workflowName: 'pay', input: { how: 'self', more: 1 } });
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ status: 'failed', error: { name: 'CardDeclined', code: 51 } });
+      const log = await fetch(`${http.url}/workflow/${String(body.workflowId)}/trace-log`);
+      expect(await log.json()).toEqual({
+        source: 'local',
+        runId: body.runId,
+        localPath: '/logs/runs/pay/2026-01-01_pay.json',
+      });
+    } finally {
+      await http.close();
+      await traces.close();
+      await rm(dataDir, { recursive: true, force: true });
+    }
   });
 
   test('messages come through, and their errors are told apart', async () => {

@@ -10,6 +10,7 @@ import {
   Worker,
   type WorkflowBundle,
 } from '@temporalio/worker';
+import { declined } from './thrown.js';
 
 const silent = new DefaultLogger('ERROR', () => {});
 Runtime.install({ logger: silent });
@@ -18,6 +19,9 @@ const activities = {
   hello: async (name: string) => `hello ${name}`,
   decline: async () => {
     throw ApplicationFailure.create({ type: 'CardDeclined', message: 'no funds', nonRetryable: true });
+  },
+  'pay#charge': async () => {
+    throw declined();
   },
 };
 
@@ -33,6 +37,17 @@ export const ENTRIES = [
   { name: 'failOfOld' },
   { name: 'failInStep' },
   { name: 'counter' },
+  {
+    name: 'pay',
+    // In output form: what has a default is required, and nothing else is allowed.
+    inputSchema: {
+      type: 'object',
+      required: ['how', 'cents'],
+      properties: { how: { type: 'string' }, cents: { type: 'number', default: 5 } },
+      additionalProperties: false,
+    },
+  },
+  { name: 'paySeveral' },
 ];
 
 const NAMES = Object.fromEntries([

@@ -5,10 +5,12 @@ import {
   defineQuery,
   defineSignal,
   defineUpdate,
+  executeChild,
   proxyActivities,
   setHandler,
   upsertMemo,
 } from '@temporalio/workflow';
+import { declined } from './thrown.js';
 
 const steps = proxyActivities<{ hello(name: string): Promise<string>; decline(): Promise<never> }>({
   startToCloseTimeout: '10s',
@@ -42,6 +44,23 @@ export async function failOfOld(): Promise<never> {
 export async function failInStep(): Promise<unknown> {
   upsertMemo({ payloadVersion: '2' });
   return steps.decline();
+}
+
+const { 'pay#charge': charge } = proxyActivities<{ 'pay#charge'(): Promise<never> }>({
+  startToCloseTimeout: '10s',
+});
+
+/** Fails in a step, or by itself, with what was thrown in the details. */
+export async function pay({ how }: { how: 'step' | 'self' }): Promise<unknown> {
+  upsertMemo({ payloadVersion: '2', trace: { local: '/logs/runs/pay/2026-01-01_pay.json' } });
+  if (how === 'self') throw declined();
+  return charge();
+}
+
+/** Fails as its child does, which it leaves as it is. */
+export async function paySeveral(): Promise<unknown> {
+  upsertMemo({ payloadVersion: '2' });
+  return executeChild(pay, { args: [{ how: 'step' }] });
 }
 
 /** Waits for a callback, and takes messages meanwhile. */

@@ -1,5 +1,6 @@
 import { CancellationScope, condition, defineSignal, setHandler, sleep, workflow, z } from 'perdure';
 import { continuesAndWaits } from '../continuing/workflow.js';
+import { pausable } from '../pausing/workflow.js';
 import { triedAgain } from '../policies/workflow.js';
 import { described, settled } from '../shared/described.js';
 
@@ -168,4 +169,9 @@ export const descends: (input: number) => Promise<number> = workflow({
 export const grandparent = workflow({
   name: 'grandparent',
   fn: async (workflowId) => carelessParent({ how: 'wait', workflowId: workflowId as string }),
+});
+
+export const parentOfPausable = workflow({
+  name: 'parentOfPausable',
+  fn: async (input) => pausable(input),
 });

@@ -108,3 +108,32 @@ export const actsAfterReturn = workflow({
     return 'done';
   },
 });
+
+/** Each of them reaches for something that a workflow must not use. */
+const forbiddenUses: Record<string, () => unknown> = {
+  fetch: () => fetch('http://127.0.0.1:1'),
+  XMLHttpRequest: () => new (globalThis as unknown as { XMLHttpRequest: new () => object }).XMLHttpRequest(),
+  WebSocket: () =>
+    new (globalThis as unknown as { WebSocket: new (url: string) => object }).WebSocket('ws://x'),
+  process: () => process.env.HOME,
+  performance: () => performance.now(),
+  Buffer: () => Buffer.from('x'),
+  setImmediate: () => setImmediate(() => {}),
+  setInterval: () => setInterval(() => {}, 1),
+  'Atomics.wait': () => Atomics.wait(new Int32Array(1), 0, 0),
+  WeakRef: () => new WeakRef({}),
+  FinalizationRegistry: () => new FinalizationRegistry(() => {}),
+  SharedArrayBuffer: () => new SharedArrayBuffer(1),
+  // @ts-expect-error there are no types for it, since nothing here may use it
+  WebAssembly: () => WebAssembly.Memory,
+  AbortSignal: () => AbortSignal.abort(),
+  '"node:fs"': () => {
+    const name = ['node', 'fs'].join(':');
+    return require(name);
+  },
+};
+
+export const usesForbidden = workflow({
+  name: 'usesForbidden',
+  fn: async (what: string) => void forbiddenUses[what]!(),
+});

@@ -1,4 +1,4 @@
-import { condition, sleep, workflow } from 'perdure';
+import { condition, defineSignal, setHandler, sleep, workflow } from 'perdure';
 import type { Place } from '../shared/ledger.js';
 import { note } from '../shared/steps/recording.js';
 
@@ -35,6 +35,20 @@ export const outOfTime = workflow({
   options: { executionTimeout: '150ms' },
   fn: async () => {
     await condition(() => false);
+  },
+});
+
+export const waitsInItsTime = workflow({
+  name: 'waitsInItsTime',
+  options: { executionTimeout: '10s' },
+  fn: async (input) => {
+    let isFinished = false;
+    setHandler(defineSignal('finish'), () => {
+      isFinished = true;
+    });
+    await note({ ...(input as Place), value: 'before' });
+    await condition(() => isFinished);
+    return 'in time';
   },
 });
 

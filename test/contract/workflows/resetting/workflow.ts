@@ -85,6 +85,19 @@ export const familyReset = workflow({
   },
 });
 
+/** The same with ids that the caller gives, which the run needs again after a reset. */
+export const namedFamilyReset = workflow({
+  name: 'namedFamilyReset',
+  fn: async (input) => {
+    const { before, after, ...place } = input as Place & { before: string; after: string };
+    const first = patientChild(undefined, { workflowId: before });
+    await sleep(1);
+    await note({ ...place, value: 'between' });
+    const ends = await Promise.allSettled([first, patientChild(undefined, { workflowId: after })]);
+    return ends.map((end) => (end.status === 'fulfilled' ? end.value : 'failed'));
+  },
+});
+
 export const neverCompletes = workflow({
   name: 'neverCompletes',
   fn: async (input) => {

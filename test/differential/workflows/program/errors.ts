@@ -1,5 +1,12 @@
 /** Errors that a program throws, and errors that it caught as data. For steps and workflows alike. */
-import { CancelledError, FatalError, isCancellation, TimeoutError, ValidationError } from 'perdure';
+import {
+  CancelledError,
+  FatalError,
+  isCancellation,
+  RetryAfterError,
+  TimeoutError,
+  ValidationError,
+} from 'perdure';
 import type { ErrorSpec } from '../../program.js';
 
 class ListedError extends Error {
@@ -28,6 +35,8 @@ function create(as: ErrorSpec['as'], message: string, options: ErrorOptions | un
       return new QuietError(message, options);
     case 'FatalError':
       return new FatalError(message, options);
+    case 'RetryAfterError':
+      return new RetryAfterError(message, message.length % 2 === 0 ? new Date(0) : 20, options);
     case 'ValidationError':
       return new ValidationError(message, [{ path: ['a', 0], message: 'too small', code: 'too_small' }]);
     case 'CancelledError':

@@ -3,6 +3,7 @@ import {
   allHandlersFinished,
   CancellationScope,
   condition,
+  createCallback,
   defineQuery,
   defineSignal,
   defineUpdate,
@@ -17,6 +18,7 @@ import {
   type Workflow,
   type WorkflowContext,
   workflowInfo,
+  z,
 } from 'perdure';
 import type { Block, ChildWorkflow, ErrorSpec, ProgramInput, Statement } from '../../program.js';
 import { described, errorOf } from './errors.js';
@@ -49,6 +51,7 @@ interface TraceEntry {
   error?: unknown;
 }
 
+const Posted = z.object({ ok: z.boolean(), times: z.number().default(7) });
 const goSignal = defineSignal<[unknown]>('go');
 const noteSignal = defineSignal<[unknown]>('note');
 const runSignal = defineSignal<[Message]>('run');
@@ -162,6 +165,16 @@ export class Interpreter {
         return this.#waiters.untilGo(site, statement.ms);
       case 'never':
         return condition(() => false);
+      case 'callback': {
+        const id = `c${site}`;
+        // Made up, each is another one; what it looks like is the same everywhere.
+        const generated = createCallback().id.replace(/[0-9a-f]/g, 'x');
+        const { result } = statement.checked
+          ? createCallback({ id, schema: Posted })
+          : createCallback({ id });
+        const posted = await result;
+        return { generated, ...(posted !== undefined && { posted }) };
+      }
       case 'child':
         return this.#child(statement);
       case 'partner':

@@ -21,6 +21,13 @@ export const decline = step({
   },
 });
 
+export const spend = step({
+  name: 'spend',
+  fn: async (amount: string) => {
+    stepContext().cost({ amount, kind: 'llm', usage: { calls: 1 } });
+  },
+});
+
 /** Ends only when it is told to. */
 export const stuck = step({
   name: 'stuck',

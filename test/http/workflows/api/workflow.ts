@@ -2,6 +2,7 @@
 import {
   CancellationScope,
   condition,
+  createCallback,
   defineQuery,
   defineSignal,
   defineUpdate,
@@ -10,11 +11,36 @@ import {
   workflow,
   z,
 } from 'perdure';
-import { decline, first, second, stuck, third } from './steps.js';
+import { decline, first, second, spend, stuck, third } from './steps.js';
 
 export const echo = workflow({ name: 'echo', fn: async (input: unknown) => input });
 
+export const spends = workflow({
+  name: 'spends',
+  inputSchema: z.array(z.string()),
+  fn: async (amounts) => {
+    for (const amount of amounts) await spend(amount);
+    return amounts.length;
+  },
+});
+
 export const nothing = workflow({ name: 'nothing', fn: async () => undefined });
+
+/** Its parser takes more than what the schema of it tells. */
+export const lenient = workflow({
+  name: 'lenient',
+  inputSchema: z.object({
+    id: z.string(),
+    count: z.coerce.number().default(1),
+    note: z.string().trim().max(3).optional(),
+    size: z.preprocess((value) => value ?? 'M', z.enum(['S', 'M'])),
+  }),
+  queries: { count: { inputSchema: z.number().optional() } },
+  fn: async (input) => {
+    setHandler(defineQuery<number, [number?]>('count'), (more = 0) => input.count + more);
+    return input;
+  },
+});
 
 export const greets = workflow({
   name: 'greets',
@@ -182,5 +208,73 @@ export const eventful = workflow({
       // What failed stands in the history.
     }
     return fromChild;
+  },
+});
+
+/** Gives out two addresses, and returns what was posted there, once it may. */
+export const callsBack = workflow({
+  name: 'callsBack',
+  fn: async (how) => {
+    const plain = createCallback();
+    const checked = createCallback({
+      schema: z.object({ ok: z.boolean(), by: z.string().default('somebody') }),
+    });
+    let done = false;
+    setHandler(defineSignal('finish'), () => {
+      done = true;
+    });
+    setHandler(defineQuery<unknown>('given'), () => [plain, checked].map(({ id, url }) => ({ id, url })));
+    if (how === 'steps') await first();
+    const answers = [{ got: await plain.result }, { got: await checked.result }];
+    await condition(() => done);
+    return answers;
+  },
+});
+
+/** Goes on as another run a few times, and then waits at the address that the first one would have had. */
+export const callsBackLater = workflow({
+  name: 'callsBackLater',
+  inputSchema: z.number(),
+  fn: async (left, context) => {
+    const { url, result } = createCallback({ id: 'approval' });
+    if (left > 0) {
+      await first();
+      return context.control.continueAsNew(left - 1);
+    }
+    setHandler(defineQuery<string>('url'), () => url);
+    return { url, got: await result };
+  },
+});
+
+const Note = z.object({
+  text: z.string().trim().default(''),
+  times: z
+    .number()
+    .refine((times) => times !== 13, 'brings bad luck')
+    .default(1),
+});
+
+/** Declares payloads of which its schemas make something else. */
+export const parses = workflow({
+  name: 'parses',
+  signals: { note: { inputSchema: Note }, finish: {} },
+  queries: { times: { inputSchema: Note } },
+  updates: { put: { inputSchema: Note } },
+  fn: async () => {
+    const notes: unknown[] = [];
+    let done = false;
+    setHandler(defineSignal<[unknown]>('note'), (note) => {
+      notes.push(note);
+    });
+    setHandler(defineSignal('finish'), () => {
+      done = true;
+    });
+    setHandler(defineQuery<number, [{ times: number }]>('times'), ({ times }) => times);
+    setHandler(defineUpdate<unknown, [unknown]>('put'), (note) => {
+      notes.push(note);
+      return note;
+    });
+    await condition(() => done);
+    return notes;
   },
 });

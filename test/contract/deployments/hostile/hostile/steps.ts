@@ -50,7 +50,7 @@ export const loopShortly = step({
 export const neighbour = step({
   name: 'neighbour',
   inputSchema: place,
-  options: { heartbeatTimeout: '20s', retry: { initialInterval: '20ms', maximumAttempts: 0 } },
+  options: { retry: { initialInterval: '20ms', maximumAttempts: 0 } },
   fn: async (input) => {
     await record(input, 'started');
     await passGate(input, input.key);

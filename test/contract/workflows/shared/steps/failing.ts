@@ -1,5 +1,5 @@
 import { FatalError, step, stepContext, ValidationError, z } from 'perdure';
-import { place, record } from '../ledger.js';
+import { passGate, place, record } from '../ledger.js';
 
 class DeclinedError extends Error {
   override readonly name = 'DeclinedError';
@@ -48,6 +48,29 @@ export const flaky = step({
   inputSchema: flakyInput,
   options: { retry: { initialInterval: '10ms', maximumAttempts: 4 } },
   fn: failFirst,
+});
+
+/** Its first attempt is under way until the test opens its gate, and fails then. */
+export const gatedThenFails = step({
+  name: 'gatedThenFails',
+  inputSchema: place.extend({ gate: z.string() }),
+  options: { heartbeatTimeout: '10s', retry: { initialInterval: '1ms', maximumAttempts: 2 } },
+  fn: async (input) => {
+    await record(input, 'started');
+    if (stepContext().attempt > 1) return 'at last';
+    await passGate(input, input.gate);
+    throw new Error('the first attempt fails');
+  },
+});
+
+export const failsForLong = step({
+  name: 'failsForLong',
+  inputSchema: place,
+  options: { retry: { initialInterval: '1 hour', maximumInterval: '1 hour', maximumAttempts: 3 } },
+  fn: async (input) => {
+    await record(input, 'ran');
+    throw new Error('not yet');
+  },
 });
 
 /** With the policy that a step has when it says nothing. */

@@ -1,0 +1,6 @@
+/** What may happen to the processes around runs. Mostly this waits, so it has a file of its own. */
+import { describe } from 'vitest';
+import { startEmbedded } from './embedded.js';
+import { contractOfProcesses } from './suite.js';
+
+describe('embedded, with processes that come and go', () => contractOfProcesses(startEmbedded, 1_000));

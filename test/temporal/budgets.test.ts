@@ -1,0 +1,72 @@
+/** Budgets on a cluster, when those who look after them are gone at the wrong moment. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { RunRef } from '../../src/engine.js';
+import { Cluster } from '../../src/temporal/cluster/connection.js';
+import { PURSE } from '../../src/temporal/cluster/conventions.js';
+import { purseIdIn, tellPurse } from '../../src/temporal/kept/purses.js';
+import { Runs } from '../../src/temporal/reading/runs.js';
+import { Deployed } from './deployed.js';
+import { describeTemporal } from './required.js';
+
+/** Of Temporal's PendingActivityState enum that a paused one has which no worker has. */
+const PAUSED = 4;
+
+const WORKFLOW = `
+import { step, stepContext, workflow } from 'perdure';
+const pay = step({ name: 'pay', fn: async () => { stepContext().cost({ amount: '1' }); return 1; } });
+export const pays = workflow({ name: 'pays', fn: async (times) => {
+  for (let at = 0; at < times; at++) await pay();
+  return times;
+} });
+`;
+
+describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
+  let deployed: Deployed;
+  let cluster: Cluster;
+  beforeAll(async () => {
+    deployed = await Deployed.start({ files: { 'flow/workflow.js': WORKFLOW } });
+    const { address, namespace } = deployed.server;
+    cluster = await Cluster.open({ address, namespace });
+  });
+  afterAll(async () => {
+    await cluster?.close();
+    await deployed?.stop();
+  });
+
+  async function pausedByBudget(): Promise<RunRef> {
+    const budget = { amount: '1', currency: 'USD' };
+    const { catalog, engine } = deployed;
+    const run = await engine.start({ workflowType: 'pays', catalog, input: ['2'], budget });
+    const look = async () => {
+      expect((await engine.describe(run)).paused?.by).toBe('budget');
+      // From now on nobody looks after it by himself.
+      expect((await new Runs(cluster).look(run)).pendingSteps).toMatchObject([
+        { paused: true, state: PAUSED },
+      ]);
+    };
+    await vi.waitFor(look, { timeout: 60_000, interval: 200 });
+    return run;
+  }
+
+  test('that was raised by a server which died right after wakes those who wait all the same', async () => {
+    const run = await pausedByBudget();
+    // What such a server has done: it has told the purse, and nobody else.
+    const purseId = purseIdIn((await new Runs(cluster).look(run)).memo)!;
+    await tellPurse(cluster, purseId, PURSE.set, { amount: '5' }, 'raised');
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '2' });
+    expect((await deployed.engine.cost(run, 'run', () => {})).budget).toMatchObject({
+      ...{ amount: '5', spent: '2', isExceeded: false },
+    });
+  });
+
+  test('is known, and can be raised, while no worker is there', async () => {
+    const run = await pausedByBudget();
+    await deployed.workers.stop(100);
+    const { engine } = deployed;
+    const met = { amount: '1', currency: 'USD', spent: '1', isExceeded: true, overshoot: '0' };
+    expect((await engine.cost(run, 'run', () => {})).budget).toEqual(met);
+    expect((await engine.setBudget(run, '3')).budget).toMatchObject({ amount: '3', isExceeded: false });
+    await deployed.startWorkers();
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '2' });
+  });
+});
