@@ -1,86 +1,112 @@
 // npm run bench: every measurement in one run. See README.md beside this file.
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { measureLongRun } from './long-run.mjs';
-import { printChecks, saveResults } from './report.mjs';
-import { measureSleeping } from './sleeping.mjs';
-import { SYSTEMS } from './systems.mjs';
-import { measureTemporal } from './temporal.mjs';
-import { measureThroughput } from './throughput.mjs';
+import { NotForShowing, writeDocuments } from './lib/documents.mjs';
+import { machine, machineText, readResults, saveResults } from './lib/results.mjs';
+import { number, textTable } from './lib/table.mjs';
+import { readPlan, WrongUse } from './plan.mjs';
+import { SCENARIOS } from './scenarios/index.mjs';
+import { SYSTEMS } from './systems/index.mjs';
+import { Unavailable } from './systems/unavailable.mjs';
 
-const SECTIONS = ['throughput', 'long', 'sleeping'];
-/** Measured only when they are asked for. */
-const MORE_SECTIONS = ['temporal'];
-
-function readPlan() {
-  const { values: flags } = parseArgs({
-    options: {
-      quick: { type: 'boolean', default: false },
-      only: { type: 'string', default: '' },
-      seconds: { type: 'string' },
-      rounds: { type: 'string' },
-      sleepers: { type: 'string', default: '100000' },
-      temporal: { type: 'string' },
-    },
-  });
-  const positive = (name, text) => {
-    const value = Number(text);
-    if (!(value > 0)) throw new Error(`--${name} ${text}: a positive number is needed`);
-    return value;
-  };
-
-  const only = flags.only.split(',').filter((name) => name !== '');
-  const known = [...SECTIONS, ...MORE_SECTIONS, ...SYSTEMS.map((system) => system.name)];
-  const unknown = only.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`--only ${unknown.join(',')}: choose from ${known.join(', ')}`);
-  const chosenSystems = SYSTEMS.filter((system) => only.includes(system.name));
-  const chosenSections = [...SECTIONS, ...MORE_SECTIONS].filter((section) => only.includes(section));
-  const defaultSections = flags.quick || chosenSystems.length > 0 ? ['throughput'] : SECTIONS;
-
-  return {
-    sections: chosenSections.length > 0 ? chosenSections : defaultSections,
-    systems: chosenSystems.length > 0 ? chosenSystems : SYSTEMS,
-    rounds: positive('rounds', flags.rounds ?? (flags.quick ? '1' : '3')),
-    seconds: positive('seconds', flags.seconds ?? (flags.quick ? '2' : '4')),
-    sleepers: positive('sleepers', flags.sleepers),
-    temporal: flags.temporal,
-  };
+function list() {
+  const line = ({ name, title, what, minutes }) =>
+    `  ${name.padEnd(14)} ${title ?? what}${minutes ? ` (about ${number(minutes)} min)` : ''}`;
+  console.log(`scenarios\n${SCENARIOS.map(line).join('\n')}\n\nsystems\n${SYSTEMS.map(line).join('\n')}`);
 }
 
-/** A section that breaks counts as not met and does not take the others with it. */
-async function measure(section, plan) {
+/** The systems that can be had here. One that cannot is left out by name, with what to install. */
+function available(systems) {
+  const missing = [];
+  const there = systems.filter((system) => {
+    try {
+      system.prepare?.();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      missing.push(`${system.name} is LEFT OUT: ${error.message}`);
+      return false;
+    }
+  });
+  for (const line of missing) console.error(`\n!! ${line}`);
+  return { there, missing };
+}
+
+/** A scenario that breaks counts as not met and does not take the others with it. */
+async function measure(scenario, plan) {
   try {
-    if (section === 'throughput') return await measureThroughput(plan);
-    if (section === 'long') return await measureLongRun();
-    if (section === 'temporal') return await measureTemporal(plan);
-    return await measureSleeping({ count: plan.sleepers });
+    const systems = plan.systems.filter(({ name }) => scenario.systems.includes(name));
+    if (systems.length === 0) throw new Error('none of its systems can be had here');
+    return await scenario.measure({ ...plan, systems });
   } catch (error) {
     const cause = error.cause === undefined ? '' : `\n${error.cause}`;
-    return { checks: [{ what: `${section} broke off: ${error.message}${cause}`, met: false }] };
+    return { checks: [{ what: `${scenario.name} broke off: ${error.message}${cause}`, met: false }] };
   }
+}
+
+/** Whether it is about a system that the scenario would have had. */
+const isOf = (scenario, line) => scenario.systems.some((name) => line.startsWith(`${name} `));
+
+function show({ tables = [], notes = [], checks }) {
+  for (const { caption, ...table } of tables) {
+    console.log(`\n${caption ? `${caption}:\n\n` : ''}${textTable(table)}`);
+  }
+  console.log();
+  for (const note of notes) console.log(`note: ${note}`);
+  for (const { what, met } of checks) console.log(`${met ? '✔' : '✘'} ${what}`);
 }
 
 async function main() {
-  const plan = readPlan();
-  const isPerdureMeasured = plan.sections.join() !== 'throughput' || plan.systems.includes(SYSTEMS[0]);
-  if (isPerdureMeasured && !existsSync(fileURLToPath(new URL('../dist/cli/main.js', import.meta.url)))) {
-    throw new Error('perdure is not built: run `npm run build` first');
+  const plan = readPlan(process.argv.slice(2), SCENARIOS, SYSTEMS);
+  if (plan.isList) {
+    list();
+    return 0;
   }
-  const results = {};
-  let allMet = true;
-  for (const section of plan.sections) {
-    console.log(`\n── ${section} ──`);
-    results[section] = await measure(section, plan);
-    allMet = printChecks(results[section].checks) && allMet;
+  if (plan.from !== undefined) {
+    const written = writeDocuments(readResults(plan.from));
+    console.log(`docs/performance.md now has: ${written.join(', ')}`);
+    return 0;
   }
-  console.log(`\nAll samples: ${saveResults(results)}`);
-  return allMet ? 0 : 1;
+  const wanted = plan.systems.filter(({ name }) =>
+    plan.scenarios.some(({ systems }) => systems.includes(name)),
+  );
+  const { there, missing } = available(wanted);
+  const sections = {};
+  const source = `${new Date().toISOString().slice(0, 10)}: ${machineText(machine())}`;
+  for (const scenario of plan.scenarios) {
+    console.log(`\n── ${scenario.name}: ${scenario.title} ──`);
+    const startedAt = Date.now();
+    const section = await measure(scenario, { ...plan, systems: there });
+    sections[scenario.name] = {
+      title: scenario.title,
+      source: plan.isQuick ? `${source}; a quick run, not a result` : source,
+      tookSeconds: Math.round((Date.now() - startedAt) / 1_000),
+      ...section,
+      notes: [...(section.notes ?? []), ...missing.filter((line) => isOf(scenario, line))],
+    };
+    show(sections[scenario.name]);
+  }
+  // Systems that could not be had are no reason to fail, but nobody should overlook them.
+  for (const line of missing) console.error(`\n!! ${line}`);
+  const files = saveResults(sections, {
+    systems: there,
+    isForShowing: plan.isForShowing,
+    folder: plan.out,
+  });
+  console.log(`\nEverything that was measured:\n  ${files.join('\n  ')}`);
+  if (plan.writesDocs) {
+    const written = writeDocuments({
+      at: new Date().toISOString(),
+      machine: machine(),
+      isForShowing: plan.isForShowing,
+      sections,
+    });
+    console.log(`docs/performance.md now has the figures of: ${written.join(', ') || 'nothing'}`);
+  }
+  return Object.values(sections).every(({ checks }) => checks.every(({ met }) => met)) ? 0 : 1;
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  console.error(error.message);
+  console.error(error instanceof WrongUse || error instanceof NotForShowing ? error.message : error);
   process.exitCode = 2;
 }

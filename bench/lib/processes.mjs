@@ -1,7 +1,7 @@
 // Owns every process that the benchmark starts, and ends each of them by its id, whatever way the benchmark itself ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const LOAD = fileURLToPath(new URL('load.mjs', import.meta.url));
+const GENERATOR = fileURLToPath(new URL('../load/generator.mjs', import.meta.url));
 const running = new Set();
 const folders = new Set();
 
@@ -50,21 +50,25 @@ export async function freePort() {
 }
 
 /** Starts a server whose output goes to `logFile`; the end of it is shown when the server does not come up. */
-export function startServer(command, args, { logFile, env = {} }) {
+export function startServer(command, args, { logFile, env = {}, stopSignal = 'SIGTERM', ...as }) {
   const log = openSync(logFile, 'a');
   const child = spawn(command, args, {
+    ...as,
     detached: true,
     stdio: ['ignore', log, log],
     env: { ...process.env, ...env },
   });
   closeSync(log);
-  const server = { pid: child.pid, logFile, child, exited: once(child, 'exit') };
+  const server = { pid: child.pid, logFile, child, stopSignal, exited: once(child, 'exit') };
   running.add(server);
   return server;
 }
 
+/** What was started and not stopped since `before`, which is what this answered then. */
+export const runningServers = (before = []) => [...running].filter((server) => !before.includes(server));
+
 /** Ends a server and everything it started; answers how long it took to leave on its own. */
-export async function stopServer(server, signal = 'SIGTERM') {
+export async function stopServer(server, signal = server.stopSignal) {
   const startedAt = performance.now();
   if (signal === 'SIGKILL') signalGroup(server, 'SIGKILL');
   else server.child.kill(signal);
@@ -74,27 +78,6 @@ export async function stopServer(server, signal = 'SIGTERM') {
   signalGroup(server, 'SIGKILL');
   running.delete(server);
   return performance.now() - startedAt;
-}
-
-/**
- * Processor time that the servers and everything they started have used so far; not a number where there is no /proc.
- * Unlike runs per second it says what a run costs even while something else keeps the machine busy.
- */
-export function processorMs(servers) {
-  if (process.platform !== 'linux') return Number.NaN;
-  const groups = new Set(servers.map((server) => String(server.pid)));
-  let ticks = 0;
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      // The fields after the command, which stands in brackets and may hold anything: the third is the process group,
-      // the twelfth and thirteenth are user and system time in hundredths of a second.
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
-      if (groups.has(fields[2])) ticks += Number(fields[11]) + Number(fields[12]);
-    } catch {
-      // It ended while the folder was read.
-    }
-  }
-  return ticks * 10;
 }
 
 /** Repeats `attempt` until it answers something; gives up when the server has ended or the time is over. */
@@ -127,9 +110,16 @@ export async function post(url, body) {
   return JSON.parse(text);
 }
 
-/** Runs the load generator to its end and answers what it measured. */
-export async function load(options) {
-  const child = spawn(process.execPath, [LOAD, JSON.stringify(options)], {
+export async function get(url) {
+  const response = await fetch(url);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`GET ${url} answered ${response.status}: ${text.slice(0, 1_000)}`);
+  return JSON.parse(text);
+}
+
+/** Runs a program of `load/` to its end and answers what it has measured. */
+export async function runLoad(program, options) {
+  const child = spawn(process.execPath, [program, JSON.stringify(options)], {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -143,3 +133,5 @@ export async function load(options) {
   if (code !== 0) throw new Error(`The load generator ended with code ${code}`);
   return JSON.parse(output);
 }
+
+export const load = (options) => runLoad(GENERATOR, options);

@@ -1,0 +1,170 @@
+// The same calls to several systems. They take turns, each alone on the machine and on a fresh folder, round after round,
+// so that whatever else the machine does hits all of them alike; the median of the rounds counts.
+import { limitedByGenerator, measureGenerator } from './generator-limit.mjs';
+import { load, removeFolder, runningServers, stopServer, temporaryFolder } from './processes.mjs';
+import { median, ratios, spread } from './statistics.mjs';
+import { figure, number, percent, ratioText } from './table.mjs';
+import { processorMs } from './usage.mjs';
+
+/** A slow system is measured for longer, up to so many times, until each connection has had an answer. */
+const PATIENCE = 4;
+
+/**
+ * `cells`: [{ cell: 'a name', labels: [...], workload, connections, spread? }], those of one workload with rising numbers
+ * of connections. `before` gets the calls of a system that has just started and puts there what the cells need.
+ */
+export async function sideBySide({ cells, systems, rounds, seconds, before, warmUp = cells[0].workload }) {
+  const mostPerSecond = await measureGenerator(Math.min(seconds, 2));
+  console.log(`the load generator can send ${number(mostPerSecond)} requests a second here`);
+  const samples = [];
+  const broken = [];
+  for (let round = 1; round <= rounds; round++) {
+    for (const system of systems) {
+      process.stdout.write(`round ${round} of ${rounds}: ${system.name} …`);
+      try {
+        samples.push(...(await measureSystem({ system, round, cells, seconds, before, warmUp })));
+      } catch (error) {
+        // The others are worth measuring without it.
+        broken.push(
+          `${system.name} broke off in round ${round}: ${error.message}\n${error.cause ?? ''}`.trim(),
+        );
+        process.stdout.write(' broke off');
+      }
+      process.stdout.write('\n');
+    }
+  }
+  return { samples, broken, mostPerSecond, limited: limitedByGenerator(samples, mostPerSecond) };
+}
+
+async function measureSystem({ system, round, cells, seconds, before, warmUp }) {
+  const folder = temporaryFolder(system.name);
+  const samples = [];
+  const others = runningServers();
+  let servers = [];
+  try {
+    const started = await system.start(folder);
+    servers = started.servers;
+    const { calls } = started;
+    await before?.(calls, system);
+    // A process that has just started is still being compiled; the first measurement must not pay for that.
+    if (calls[warmUp]) {
+      await load({ ...calls[warmUp], connections: 32, seconds: 0.1, warmUpSeconds: Math.min(3, seconds) });
+    }
+    for (const { cell, workload, connections, spread: over } of cells) {
+      const call = calls[workload];
+      if (call === undefined) continue;
+      if (!canAnswerAll(samples, workload, connections, seconds)) {
+        process.stdout.write(' (too slow)');
+        continue;
+      }
+      const usedBefore = processorMs(servers);
+      const measured = await load({
+        ...call,
+        connections,
+        spread: over,
+        seconds,
+        warmUpSeconds: 0.5,
+        leastAnswers: connections,
+        mostSeconds: PATIENCE * seconds,
+      });
+      const processorMsPerRun = (processorMs(servers) - usedBefore) / measured.answersWithWarmUp;
+      samples.push({
+        system: system.name,
+        round,
+        cell,
+        workload,
+        connections,
+        processorMsPerRun,
+        ...measured,
+      });
+      process.stdout.write(` ${number(measured.perSecond)}/s`);
+    }
+    return samples;
+  } finally {
+    for (const server of servers) await stopServer(server);
+    // One that did not come up as a whole has not told what it had started by then.
+    for (const server of runningServers(others)) await stopServer(server);
+    removeFolder(folder);
+  }
+}
+
+/**
+ * Once a system is saturated, its calls take longer in proportion to the connections. Where each of them would not get an
+ * answer within the longest measurement, there is nothing to measure.
+ */
+function canAnswerAll(samples, workload, connections, seconds) {
+  const last = samples.findLast((sample) => sample.workload === workload);
+  if (last === undefined || last.connections === 1) return true;
+  return last.p50Ms * (connections / last.connections) <= PATIENCE * 1_000 * seconds;
+}
+
+const SHOWN = ['perSecond', 'p50Ms', 'p99Ms', 'p999Ms', 'processorMsPerRun'];
+
+/** One row for each cell and system: medians, how far the rounds lie apart, and how perdure compares. */
+export function compare({ cells, systems, samples }) {
+  return cells.flatMap(({ cell, labels }) =>
+    systems.flatMap(({ name }) => {
+      const of = samples.filter((sample) => sample.cell === cell && sample.system === name);
+      if (of.length === 0) return [];
+      const perRound = (system) =>
+        new Map(
+          samples
+            .filter((sample) => sample.cell === cell && sample.system === system)
+            .map(({ round, perSecond }) => [round, perSecond]),
+        );
+      return [
+        {
+          cell,
+          labels,
+          system: name,
+          ...Object.fromEntries(SHOWN.map((key) => [key, median(of.map((sample) => sample[key]))])),
+          spread: spread(of.map(({ perSecond }) => perSecond)),
+          perdureTimes: ratios(perRound('perdure'), perRound(name)),
+        },
+      ];
+    }),
+  );
+}
+
+export function comparisonTable({ labels, what = 'runs', rows, group }) {
+  return {
+    head: [
+      ...labels,
+      'system',
+      `${what}/s`,
+      'spread',
+      'p50 ms',
+      'p99 ms',
+      'p99.9 ms',
+      'cpu ms each',
+      'perdure is × as fast',
+    ],
+    rows: rows.map((row) => [
+      ...row.labels,
+      row.system,
+      number(row.perSecond, row.perSecond < 100 ? 1 : 0),
+      percent(row.spread),
+      figure(row.p50Ms),
+      figure(row.p99Ms),
+      figure(row.p999Ms),
+      figure(row.processorMsPerRun),
+      row.system === 'perdure' ? '' : ratioText(row.perdureTimes),
+    ]),
+    group,
+  };
+}
+
+/** That every answer was right, that none was missing, and that nothing broke off. */
+export function soundness({ systems, samples, broken }) {
+  const checks = systems.map(({ name }) => {
+    const of = samples.filter(({ system }) => system === name);
+    const wrong = of.reduce((sum, { wrongAnswers }) => sum + wrongAnswers, 0);
+    const missing = of.reduce((sum, { unanswered }) => sum + unanswered, 0);
+    const example = of.find(({ firstWrongAnswer }) => firstWrongAnswer)?.firstWrongAnswer;
+    return {
+      what: `${name}: ${wrong} wrong answers, ${missing} calls without one${example ? `, the first:\n${example}` : ''}`,
+      met: wrong === 0 && missing === 0,
+    };
+  });
+  return [...checks, ...broken.map((what) => ({ what, met: false }))];
+}

@@ -1,0 +1,3 @@
+import { step } from 'perdure';
+
+export const only = step({ name: 'only', fn: async (input: unknown) => input });
