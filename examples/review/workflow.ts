@@ -1,4 +1,4 @@
-import { sendPostRequestAndAwaitWebhook, workflow, z } from 'perdure';
+import { createCallback, sendHttpRequest, workflow, z } from 'perdure';
 import { publish } from './steps.js';
 
 const Verdict = z.object({ accepted: z.boolean(), note: z.string().default('') });
@@ -13,12 +13,14 @@ export default workflow({
   }),
   outputSchema: z.object({ published: z.string().nullable(), note: z.string() }),
   fn: async ({ title, text, reviewer }) => {
-    // The reviewer gets { workflowId, payload } and answers, days later if need be, with
-    // POST /workflow/{workflowId}/feedback { "payload": { "accepted": true } }
-    const verdict = Verdict.parse(
-      await sendPostRequestAndAwaitWebhook({ url: reviewer, payload: { title, text } }),
-    );
-    if (!verdict.accepted) return { published: null, note: verdict.note };
-    return { published: await publish({ title, note: verdict.note }), note: verdict.note };
+    const verdict = createCallback({ schema: Verdict });
+    // The reviewer answers, days later if need be and without the token of the API, by POST to that address.
+    await sendHttpRequest({
+      url: reviewer,
+      payload: { title, text, answerTo: verdict.url },
+      responseOptions: { headers: false, body: false },
+    });
+    const { accepted, note } = await verdict.result;
+    return { published: accepted ? await publish({ title, note }) : null, note };
   },
 });
