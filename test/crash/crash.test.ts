@@ -29,7 +29,7 @@ describe('kill -9', () => {
     expect(trial.load.spending.namesTold).toBeGreaterThan(10);
     const budgets = trial.operations.all.filter(({ kind }) => kind === 'budget');
     expect(budgets.some(({ outcome }) => outcome === 'acknowledged')).toBe(true);
-  }, 240_000);
+  }, 600_000);
 });
 
 describe('kill -9 at a named place', () => {
@@ -48,13 +48,13 @@ describe('kill -9 at a named place', () => {
     for (const [point, variant] of places) expect(await crashAt(trial, point, variant)).toContain(point);
     await trial.settle();
     expect(trial.verdict).toEqual(nothing);
-  }, 240_000);
+  }, 600_000);
 });
 
 describe('a fault of the disk or of what is on it', () => {
   const share = ROWS.filter(({ name }) => /^(F09 sync 5 fails once|F10 .* write 7|F05|C29|F40)/.test(name));
   test('is one of those that are part of the tests', () => expect(share.length).toBe(5));
-  test.for(share)('$name', { timeout: 240_000 }, async (row, { skip }) => {
+  test.for(share)('$name', { timeout: 600_000 }, async (row, { skip }) => {
     if (row.needsShim && diskShim() === undefined) skip(NO_SHIM);
     const { trial: done, seen } = await tryRow(row, 5);
     expect(done.verdict, seen).toEqual(nothing);
@@ -74,7 +74,7 @@ describe('power cuts', () => {
     expect(first.cuts + second.cuts).toBe(24);
     expect(first.syncs, 'the shim sees the syncs of commits').toBeGreaterThan(20);
     expect(first.lookedFor).toBeGreaterThan(50);
-  }, 240_000);
+  }, 600_000);
 
   test('lose acknowledged operations where the log is not synced at every commit: the test above can fail', async ({
     skip,
@@ -83,5 +83,5 @@ describe('power cuts', () => {
     trial = await Trial.prepare({ seed: 3 });
     await powerCuts(trial, { cuts: 24, loadMs: 1_500, dropSync: '-wal' });
     expect(trial.verdict.lost.length).toBeGreaterThan(0);
-  }, 240_000);
+  }, 600_000);
 });

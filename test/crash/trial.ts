@@ -21,8 +21,8 @@ export const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
 /** I7: what can go on has gone on by then. Generous, for machines that do other things as well. */
 const SETTLE_MS = 60_000;
 
-/** After a kill the server answers again within this. */
-const READY_MS = 15_000;
+/** After a kill the server answers again within this; what takes longer hangs, also on a machine that others keep busy. */
+const READY_MS = 60_000;
 
 /** Whoever ends this process in the middle of a trial leaves no server behind. */
 const LAUNCHED = new Set<Service>();
