@@ -59,6 +59,10 @@ describe('a backup', () => {
     expect(taken.code).toBe(2);
     expect(taken.stderr).toMatch(/there\.db is there already/);
     expect(readFileSync(at('there.db'), 'utf8')).toBe('mine');
+    writeFileSync(at('mine.db.part'), 'mine');
+    expect(await perdure('backup', 'mine.db', '--server', url)).toMatchObject({ code: 0 });
+    expect(readFileSync(at('mine.db.part'), 'utf8')).toBe('mine');
+    expect(readdirSync(workplace.folder).filter((name) => name.startsWith('mine.db'))).toHaveLength(2);
     copyFileSync(at('live.db'), at('second.db'));
     const restored = await perdure('restore', 'second.db', '--data', 'new/folder');
     expect(restored.code).toBe(2);
@@ -70,7 +74,7 @@ describe('a backup', () => {
     expect(nowhere.code).toBe(5);
     const folder = await perdure('backup', 'no-such-folder/none.db', '--server', url);
     expect(folder.code).toBe(2);
-    expect(folder.stderr).toMatch(/cannot be written \(ENOENT\)/);
+    expect(folder.stderr).toMatch(/nothing can be written into no-such-folder \(ENOENT\)/);
     expect(readdirSync(workplace.folder).filter((name) => name.includes('none.db'))).toEqual([]);
   });
 

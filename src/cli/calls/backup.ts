@@ -1,6 +1,8 @@
 /** `perdure backup FILE`, from a server that runs or a data folder that none has, and `perdure restore FILE`. */
+import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { connect } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
@@ -9,22 +11,44 @@ import { say } from './screen.js';
 const LINE_MS = 200;
 
 export async function backup(command: Command, file: string, data: string | undefined): Promise<void> {
+  refuseToOverwrite(file);
+  // Under its name only when it is complete, and until then under one that nobody else has: it is removed at the end.
+  const part = `${file}.${randomUUID()}.part`;
+  try {
+    if (data === undefined) await fromServer(command, part);
+    else await fromFolder(data, part);
+    await name(part, file);
+  } catch (error) {
+    throw forPeople(error);
+  } finally {
+    await rm(part, { force: true });
+  }
+  say(`${file} is complete; \`perdure restore ${file} --data DIR\` puts it into a new folder`);
+}
+
+function refuseToOverwrite(file: string): void {
   if (existsSync(file))
     throw new CommandError(
       EXIT.wrongUse,
       `${file} is there already, and nothing is overwritten: give another name`,
     );
-  // Under its name only when it is complete.
-  const part = `${file}.part`;
+}
+
+/** File systems without links, as on many sticks. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'ENOSYS'];
+
+/** Also what came there meanwhile is not overwritten. */
+async function name(part: string, file: string): Promise<void> {
   try {
-    if (data === undefined) await fromServer(command, part);
-    else await fromFolder(data, part);
-    await rename(part, file);
+    await link(part, file);
   } catch (error) {
-    await rm(part, { force: true });
-    throw forPeople(error);
+    refuseToOverwrite(file);
+    if (!NO_LINKS.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    await rename(part, file);
   }
-  say(`${file} is complete; \`perdure restore ${file} --data DIR\` puts it into a new folder`);
+  const folder = await open(dirname(file));
+  await folder.sync();
+  await folder.close();
 }
 
 async function fromServer(command: Command, part: string): Promise<void> {
@@ -35,7 +59,7 @@ async function fromServer(command: Command, part: string): Promise<void> {
     const progress = new ProgressLine(bytes, megabytes);
     let done = 0;
     for await (const piece of read()) {
-      await out.write(piece);
+      await out.writeFile(piece);
       done += piece.length;
       progress.show(done);
     }
@@ -65,7 +89,7 @@ async function create(path: string) {
     return await open(path, 'wx', 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CommandError(EXIT.wrongUse, `${path} cannot be written (${code})`);
+    throw new CommandError(EXIT.wrongUse, `nothing can be written into ${dirname(path)} (${code})`);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   existsSync,
   fsyncSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   renameSync,
   rmSync,
@@ -63,8 +64,8 @@ export function restoreDataFolder(file: string, dataDir: string): CheckReport {
       );
   }
   // In the folder itself, so that what was looked through gets its name by a rename.
-  const trial = join(dataDir, 'restoring.tmp');
-  mkdirSync(trial, { recursive: true });
+  mkdirSync(dataDir, { recursive: true });
+  const trial = mkdtempSync(join(dataDir, 'restoring-'));
   try {
     const copy = join(trial, 'perdure.db');
     copyFileSync(file, copy);
