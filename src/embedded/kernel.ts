@@ -9,6 +9,7 @@ import type { EngineObserver } from '../engine.js';
 import type { GroupCommit } from './store/group-commit.js';
 import type { Listeners } from './store/listeners.js';
 import type { Runs } from './store/runs.js';
+import type { SettledTime } from './store/settled-time.js';
 import type { StartsPerMinute } from './store/starts-per-minute.js';
 import type { Tables } from './store/tables/tables.js';
 import type { Trees } from './store/trees.js';
@@ -16,6 +17,8 @@ import type { Dispatcher } from './workers/dispatcher.js';
 
 export interface Kernel {
   readonly clock: Clock;
+  /** For what cannot be undone. */
+  readonly settledTime: SettledTime;
   readonly scheduler: Scheduler;
   readonly ids: Ids;
   readonly limits: Limits;

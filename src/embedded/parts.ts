@@ -82,7 +82,7 @@ export function makeParts(
     },
   );
   onOpened(store);
-  const { tables, commit } = store;
+  const { tables, commit, settledTime } = store;
   const freeBytes =
     options.freeBytes ??
     (() => (typeof dataDir === 'string' ? freeBytesOf(dataDir) : Number.POSITIVE_INFINITY));
@@ -91,6 +91,7 @@ export function makeParts(
   const callbackKey = new CallbackKey(tables, commit, ids);
   const kernel: Kernel = {
     clock,
+    settledTime,
     scheduler,
     ids,
     limits,

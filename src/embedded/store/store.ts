@@ -12,6 +12,7 @@ import { InMemory } from './folder/memory-place.js';
 import { OpenFiles } from './folder/open-files.js';
 import { MIGRATIONS } from './folder/schema.js';
 import { type CommitListener, GroupCommit } from './group-commit.js';
+import { SettledTime } from './settled-time.js';
 import { Tables } from './tables/tables.js';
 import { Transaction } from './transaction.js';
 
@@ -20,6 +21,7 @@ export interface Store {
   image(): Buffer;
   tables: Tables;
   commit: GroupCommit;
+  settledTime: SettledTime;
   readonly isOpen: boolean;
   backup(): Promise<Backup>;
   copyTo(file: string): Promise<void>;
@@ -57,7 +59,9 @@ export function openStore(options: StoreOptions, listener: CommitListener): Stor
     tables.onUnreadable = (what, error) =>
       log.error({ err: error }, `${what} cannot be read and is left out; "perdure check" tells more`);
     const files = folder === undefined ? undefined : new OpenFiles(folder, scheduler);
-    const transaction = new Transaction(db, tables, chain, clock, {
+    // A database of an earlier version has not kept it.
+    const settledTime = new SettledTime(clock, chain.tip.at || tables.newestInstant());
+    const transaction = new Transaction(db, tables, chain, settledTime, {
       begins: () => files?.require(),
       committed(tip, runs) {
         if (mark && !mark.set(tip, runs.size, runIdsOf(runs))) {
@@ -73,6 +77,7 @@ export function openStore(options: StoreOptions, listener: CommitListener): Stor
     return {
       tables,
       commit,
+      settledTime,
       get isOpen() {
         return db.open;
       },

@@ -8,11 +8,11 @@
  *    page that makes no sense SQLite does not go on within one.
  */
 import type Database from 'better-sqlite3';
-import type { Clock } from '../../core/clock.js';
 import { faultPoint } from '../../core/fault-point.js';
 import type { ActiveRun, Saved } from './active-run.js';
 import { storageFailure } from './damage.js';
 import type { CommitChain, Tip } from './folder/commit-chain.js';
+import type { SettledTime } from './settled-time.js';
 import type { Tables } from './tables/tables.js';
 
 export interface Write {
@@ -41,7 +41,7 @@ export class Transaction {
     db: Database.Database,
     tables: Tables,
     private readonly chain: CommitChain,
-    clock: Clock,
+    time: SettledTime,
     private readonly listener: TransactionListener,
   ) {
     this.#write = db.transaction((runs: ReadonlySet<ActiveRun>, writes: readonly Write[]) => {
@@ -56,7 +56,7 @@ export class Transaction {
         each.write();
       }
       this.#current = undefined;
-      const tip = chain.save(`${runs.size}/${tables.takeWritten()}`, clock.now());
+      const tip = chain.save(`${runs.size}/${tables.takeWritten()}`, time.now());
       faultPoint('commitWritten');
       return { saved, tip };
     }).immediate;

@@ -4,7 +4,7 @@ import type { Command } from '../../core/history/command.js';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
 import { CATALOG, complete, Folder, HandClock, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
-import { SettledTime } from './settled-time.js';
+import { SettledTime } from '../store/settled-time.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -37,7 +37,7 @@ describe('the time that retention goes by', () => {
     expect(time.now()).toBe(clock.now());
   });
 
-  it('begins at the newest instant that is stored, whatever the clock of the machine shows', () => {
+  it('goes on from what was kept, whatever the clock of the machine shows', () => {
     const clock = new HandClock();
     expect(new SettledTime(clock, clock.now() - 9 * DAY).now()).toBe(clock.now() - 9 * DAY);
     expect(new SettledTime(clock, undefined).now()).toBe(clock.now());
@@ -78,6 +78,23 @@ describe('removal', () => {
     await worker.turn(complete());
     await engine.outcome(run, { waitMs: 5_000 });
     clock.offsetMs = 8 * DAY;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await engine.describe(run)).status).toBe('completed');
+    clock.ms += 1_000;
+    expect(await gone(run)).toBe(true);
+  });
+
+  it('leaves it alone also when the service was started again after the clock was set', async () => {
+    const clock = new HandClock();
+    engine = folder.open({ clock, limits: { retentionMs: DAY } });
+    worker = new ScriptedWorker(engine);
+    const run = await start('a');
+    await worker.turn(complete());
+    await engine.outcome(run, { waitMs: 5_000 });
+    clock.offsetMs = 8 * DAY;
+    await start('of a week later, as the clock says');
+    await engine.close();
+    engine = folder.open({ clock, limits: { retentionMs: 50 } });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect((await engine.describe(run)).status).toBe('completed');
     clock.ms += 1_000;

@@ -8,7 +8,6 @@ import type { Timer } from '../../core/clock.js';
 import { faultPoint } from '../../core/fault-point.js';
 import type { Kernel } from '../kernel.js';
 import type { Damage } from './damage.js';
-import { SettledTime } from './settled-time.js';
 
 /** How often closed runs are looked for when there were none to remove. */
 const INTERVAL_MS = 60_000;
@@ -19,14 +18,11 @@ const PAUSE_MS = 20;
 export class Retention {
   #timer: Timer | undefined;
   #isStopped = false;
-  readonly #time: SettledTime;
 
   constructor(
     private readonly kernel: Kernel,
     private readonly damage: Damage,
-  ) {
-    this.#time = new SettledTime(kernel.clock, kernel.tables.newestInstant());
-  }
+  ) {}
 
   start(): void {
     this.#schedule(Math.min(INTERVAL_MS, this.kernel.limits.retentionMs));
@@ -46,8 +42,8 @@ export class Retention {
   }
 
   #remove(): true {
-    const { commit, limits, listeners, runs, tables } = this.kernel;
-    const expired = tables.expiredRuns(this.#time.now() - limits.retentionMs, limits.retentionBatch);
+    const { commit, limits, listeners, runs, settledTime, tables } = this.kernel;
+    const expired = tables.expiredRuns(settledTime.now() - limits.retentionMs, limits.retentionBatch);
     if (expired.length === 0) {
       this.#schedule(Math.min(INTERVAL_MS, limits.retentionMs));
       return true;

@@ -8,7 +8,7 @@ import { digest } from '../checksum.js';
 export interface Tip {
   seq: number;
   hash: string;
-  /** When it was committed. */
+  /** When it was committed, by a clock that does not follow a jump at once (`SettledTime`). */
   at: number;
 }
 

@@ -2,8 +2,8 @@
  * The time of day for what cannot be undone: a clock that has jumped forward is believed once it has stayed there for an
  * hour. Until then time goes on from where it was, by the monotonic clock.
  *
- * After a start it goes on from the newest instant that is stored. The service may have been down for long, or the
- * machine may have come up with a wrong clock; that hour tells.
+ * Every commit keeps it, and after a start it goes on from there. The service may have been down for long, the machine may
+ * have come up with a wrong clock, or the clock may have jumped just before; that hour tells.
  */
 import type { Clock } from '../../core/clock.js';
 
@@ -21,9 +21,9 @@ export class SettledTime {
 
   constructor(
     private readonly clock: Clock,
-    newestInstant: number | undefined,
+    lastKept: number | undefined,
   ) {
-    this.#now = Math.min(clock.now(), newestInstant ?? clock.now());
+    this.#now = Math.min(clock.now(), lastKept ?? clock.now());
     this.#lookedAt = clock.monotonicMs();
   }
 
