@@ -1,9 +1,10 @@
 /** `checkDataFolder` on folders that no server has left in an orderly way. */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EmbeddedEngine } from '../../index.js';
 import { DataFolderError } from '../folder/data-folder-error.js';
 import { openDatabase } from '../folder/database.js';
 import { checkDataFolder } from './check.js';
@@ -35,4 +36,29 @@ it('tells in words that a first start was cut off', () => {
 it('finds nothing wrong with a folder that was just made', () => {
   openDatabase(folder).close();
   expect(checkDataFolder(folder).problems).toEqual([]);
+});
+
+it('tells in words, as a start does, of every word of the schema that is damaged', async () => {
+  openDatabase(folder).close();
+  const file = join(folder, 'perdure.db');
+  const bytes = readFileSync(file);
+  const first = bytes.indexOf('CREATE TABLE');
+  const text = bytes.toString('latin1', first, bytes.lastIndexOf('CREATE ') + 200);
+  for (const { index } of text.matchAll(/[a-z_]+/gi)) {
+    const damaged = Buffer.from(bytes);
+    damaged[first + index]! ^= 1;
+    for (const look of [
+      () => checkDataFolder(folder),
+      () => EmbeddedEngine.open({ dataDir: folder }).close(),
+    ]) {
+      for (const beside of ['-wal', '-shm']) rmSync(`${file}${beside}`, { force: true });
+      rmSync(join(folder, 'perdure.mark'), { force: true });
+      writeFileSync(file, damaged);
+      try {
+        await look();
+      } catch (error) {
+        expect(error, `at ${text.slice(index, index + 40)}`).toBeInstanceOf(DataFolderError);
+      }
+    }
+  }
 });

@@ -158,6 +158,8 @@ export function explainOpening(error: unknown, dataDir: string): Error {
       return new DataFolderError(
         `the disk of the data folder ${dataDir} is full (${message}): make space and start again; nothing was lost`,
       );
+    // Statements are right for their schema version, so it is the tables that are not.
+    case 'SQLITE_ERROR':
     case 'SQLITE_NOTADB':
     case 'SQLITE_CORRUPT':
       return new DataFolderError(
