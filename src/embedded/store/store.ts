@@ -7,9 +7,9 @@ import type { ActiveRun } from './active-run.js';
 import { Backups, removeUnfinishedBackups } from './folder/backups.js';
 import { openDataFolder } from './folder/data-folder.js';
 import { type Connect, requireFitting } from './folder/database.js';
+import { FilesInPlace } from './folder/files-in-place.js';
 import { openInMemory } from './folder/in-memory.js';
 import { InMemory } from './folder/memory-place.js';
-import { OpenFiles } from './folder/open-files.js';
 import { MIGRATIONS } from './folder/schema.js';
 import { type CommitListener, GroupCommit } from './group-commit.js';
 import { SettledTime } from './settled-time.js';
@@ -58,7 +58,7 @@ export function openStore(options: StoreOptions, listener: CommitListener): Stor
     const tables = requireFitting(String(dataDir), MIGRATIONS.length, () => new Tables(db));
     tables.onUnreadable = (what, error) =>
       log.error({ err: error }, `${what} cannot be read and is left out; "perdure check" tells more`);
-    const files = folder === undefined ? undefined : new OpenFiles(folder, scheduler);
+    const files = folder === undefined ? undefined : new FilesInPlace(folder, scheduler);
     // A database of an earlier version has not kept it.
     const settledTime = new SettledTime(clock, chain.tip.at || tables.newestInstant());
     const transaction = new Transaction(db, tables, chain, settledTime, {

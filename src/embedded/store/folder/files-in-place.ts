@@ -10,7 +10,7 @@ import { DataFolderError } from './data-folder-error.js';
 /** So that every commit may ask. */
 const LOOK_EVERY_MS = 1_000;
 
-export class OpenFiles {
+export class FilesInPlace {
   /** The write-ahead log is there from the first commit on, and then remains. */
   readonly #inodes = new Map<string, bigint>();
   #lookedAt = Number.NEGATIVE_INFINITY;
