@@ -11,6 +11,7 @@ import { lazyScopes } from '../../worker/sandbox/realm/scopes.js';
 import { hardenZod, ZOD_OBJECTS } from '../../worker/sandbox/realm/zod.js';
 import { RejectionTracker } from '../../worker/sandbox/rejections.js';
 import { Run, type RunHost, type RunIdentity } from '../../worker/sandbox/run/run.js';
+import { Validators } from '../../worker/sandbox/run/validators.js';
 import { CATALOG_WORKFLOW_TYPE, PURSE_WORKFLOW_TYPE } from '../cluster/conventions.js';
 import { catalogWorkflow } from './catalog-workflow.js';
 import { type Deployment, type DeploymentSettings, LIBRARY, SHADOWED, SINK } from './deployment.js';
@@ -38,6 +39,7 @@ export class Sandbox {
   readonly #host = new Host();
   readonly #modules: Modules;
   readonly #rejections = new RejectionTracker();
+  readonly #validators = new Validators();
   readonly #runHost: RunHost;
   readonly #libraryGlobals: PropertyDescriptorMap;
   #stopHooks: (() => void) | undefined;
@@ -61,6 +63,7 @@ export class Sandbox {
       endTurn: () => this.#rejections.endTurn(),
       scopes: lazyScopes(this.#host.scopes),
       stacks: authoredStacks,
+      validators: this.#validators,
       callbackUrl: callbackAddresses(this.#host.tokenTools, settings.callbacks),
       log: (level, fields, message) => sinks[SINK].write(level, JSON.stringify(fields), message),
     };
@@ -75,6 +78,7 @@ export class Sandbox {
     // A turn that was cut off, since it took too long, has not ended it.
     this.#stopHooks?.();
     this.#rejections.reset();
+    this.#validators.turnBegins();
     this.#stopHooks = this.#host.hookPromises({
       init: this.#rejections.onInit,
       settled: this.#rejections.onSettled,

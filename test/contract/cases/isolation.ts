@@ -88,6 +88,37 @@ export function isolationCases(stage: Stage): void {
     });
   });
 
+  describe('messages that misbehave', TIMES, () => {
+    test.each([
+      ['a query whose handler', 'query'],
+      ['an update whose validator', 'update'],
+    ] as const)('%s never ends is refused, while its run and others go on', async (_, kind) => {
+      const run = await stage.start('endlessHandlers');
+      await run.until('WORKFLOW_TASK_COMPLETED');
+      const refused = expect(run[kind]('loop')).rejects.toThrow();
+      const other = await stage.start('quietOnes', stage.place());
+      expect(await other.result()).toEqual(['quiet', 'quiet', 'quiet']);
+      await refused;
+      await run.signal('end');
+      expect(await run.result()).toBe('well');
+    });
+  });
+
+  describe('a worker that is frozen', TIMES, () => {
+    test('is replaced, and its runs go on', async () => {
+      const place = stage.place();
+      const run = await stage.start('callsNeighbour', place);
+      await stage.ledger.until(place.key, 'started');
+      const frozen = stage.system.workerPids();
+      for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+      const others = await Promise.all([stage.start('quietOnes', place), stage.start('quietOnes', place)]);
+      for (const other of others) expect(await other.result()).toEqual(['quiet', 'quiet', 'quiet']);
+      expect(stage.system.workerPids().filter((pid) => frozen.includes(pid))).toEqual([]);
+      stage.ledger.release(place.key);
+      expect(await run.result()).toBe('undisturbed');
+    });
+  });
+
   describe('a worker that is killed', TIMES, () => {
     test('in the middle of a step: the step is tried again, completed ones are not (AC-23, AC-24, WT-22)', async () => {
       const place = stage.place();

@@ -24,6 +24,7 @@ import { remediedFailure } from './failures.js';
 import { decodeAll } from './message-arguments.js';
 import { MessageSchemas } from './message-schemas.js';
 import { readsOnly } from './reads-only.js';
+import type { Validators } from './validators.js';
 
 /** What the handlers need of the run they belong to. */
 export interface HandlerHost {
@@ -36,6 +37,7 @@ export interface HandlerHost {
    * `place`, and its random numbers are others than those of the run.
    */
   aside<T>(place: string, fn: () => T): T;
+  readonly validators: Validators | undefined;
   /** The state may be another than a replay would make. */
   taint(): void;
   /** What the workflow declares of the message. */
@@ -255,16 +257,22 @@ export class Handlers {
 
   /** What the schema of the update, or its validator, has against it. */
   #refusal({ validator, schemas }: RegisteredHandler, update: Update): { error: unknown } | undefined {
+    const { validators } = this.#host;
+    const { name, updateId } = update;
+    const judge = () => {
+      // Arguments of its own: what it does to them does not reach the handler.
+      const read = schemas.read(update.input);
+      if (read.refusal) throw read.refusal;
+      return validator?.(...read.args);
+    };
     try {
-      const returned = this.#host.aside(`the validator of update "${update.name}"${ONLY_READS}`, () => {
-        // Arguments of its own: what it does to them does not reach the handler.
-        const read = schemas.read(update.input);
-        if (read.refusal) throw read.refusal;
-        return validator?.(...read.args);
-      });
+      if (validators?.isEndless(updateId)) throw new Error(`the validator of update "${name}" does not end`);
+      const returned = this.#host.aside(`the validator of update "${name}"${ONLY_READS}`, () =>
+        validators ? validators.ask(updateId, judge) : judge(),
+      );
       if (!isPromise(returned)) return undefined;
       returned.then(undefined, () => {});
-      throw new Error(`the validator of update "${update.name}" is async: it must answer at once`);
+      throw new Error(`the validator of update "${name}" is async: it must answer at once`);
     } catch (error) {
       return { error };
     }

@@ -40,6 +40,7 @@ import { Handlers, type Update } from './handlers.js';
 import type { Recorded } from './match.js';
 import { Operations } from './operations.js';
 import { Pausing } from './pausing.js';
+import type { Validators } from './validators.js';
 
 /**
  * What runs in pieces: between two of them whoever runs it lets everything run that is ready, which is all promise
@@ -55,6 +56,8 @@ export interface RunHost {
   readonly stacks: StackReader;
   /** Where outsiders post for a callback. */
   callbackUrl(callback: CallbackRef): string;
+  /** Where a turn that takes too long is cut off and the sandbox goes on. */
+  readonly validators?: Validators;
   log(level: LogLevel, fields: object, message: string): void;
 }
 
@@ -324,6 +327,10 @@ export class Run implements WorkflowRuntime, Recorded {
     } finally {
       this.#reading = before;
     }
+  }
+
+  get validators(): Validators | undefined {
+    return this.#host.validators;
   }
 
   aside<T>(what: string, fn: () => T): T {

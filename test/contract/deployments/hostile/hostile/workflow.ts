@@ -1,4 +1,4 @@
-import { condition, defineSignal, defineUpdate, setHandler, workflow } from 'perdure';
+import { condition, defineQuery, defineSignal, defineUpdate, setHandler, workflow } from 'perdure';
 import type { Place } from '../../../workflows/shared/ledger.js';
 import { loopShortly, misbehave, neighbour, quiet } from './steps.js';
 
@@ -32,6 +32,27 @@ export const endlessTurn = workflow({
     });
     await condition(() => poisoned);
     for (;;);
+  },
+});
+
+/** Handlers that never end; the run itself is well. */
+export const endlessHandlers = workflow({
+  name: 'endlessHandlers',
+  fn: async () => {
+    let isOver = false;
+    setHandler(defineQuery<void>('loop'), () => {
+      for (;;);
+    });
+    setHandler(defineUpdate<void>('loop'), () => {}, {
+      validator: () => {
+        for (;;);
+      },
+    });
+    setHandler(defineSignal('end'), () => {
+      isOver = true;
+    });
+    await condition(() => isOver);
+    return 'well';
   },
 });
 
