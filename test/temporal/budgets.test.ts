@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RunRef } from '../../src/engine.js';
 import { Cluster } from '../../src/temporal/cluster/connection.js';
 import { PURSE } from '../../src/temporal/cluster/conventions.js';
-import { purseIdIn, tellPurse } from '../../src/temporal/kept/purses.js';
+import { dropPurse, purseIdIn, tellPurse } from '../../src/temporal/kept/purses.js';
 import { Runs } from '../../src/temporal/reading/runs.js';
 import { Deployed } from './deployed.js';
 import { describeTemporal } from './required.js';
@@ -68,5 +68,22 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     expect((await engine.setBudget(run, '3')).budget).toMatchObject({ amount: '3', isExceeded: false });
     await deployed.startWorkers();
     expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '2' });
+  });
+
+  test('that has closed since its run had ended holds again, with all that was spent, when the run is reset', async () => {
+    const { catalog, engine } = deployed;
+    const budget = { amount: '3', currency: 'USD' };
+    const ended = await engine.start({ workflowType: 'pays', catalog, input: ['2'], budget });
+    await deployed.outcome(ended);
+    // As a purse does by itself when nobody has been there for a day.
+    await dropPurse(cluster, purseIdIn((await new Runs(cluster).look(ended)).memo)!);
+    const run = await engine.reset(ended, { toStart: true });
+    const look = async () => expect((await engine.describe(run)).paused?.by).toBe('budget');
+    await vi.waitFor(look, { timeout: 60_000, interval: 200 });
+    const budgetOf = async () => (await engine.cost(run, 'run', () => {})).budget;
+    expect(await budgetOf()).toMatchObject({ amount: '3', spent: '3', isExceeded: true });
+    await engine.setBudget(run, '5');
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '2' });
+    expect(await budgetOf()).toMatchObject({ amount: '5', spent: '4', isExceeded: false });
   });
 });

@@ -223,8 +223,10 @@ export const COST_LIMITS = {
   perAttempt: 1_000,
   /** Of one step over all its attempts; the oldest are summed up beyond, and nothing of an amount is lost. */
   perStep: 2_000,
-  /** Characters of all that one attempt says, about: its outcome has to carry them. */
+  /** Of all that one attempt says, about: its outcome has to carry them. */
   bytesPerAttempt: 256 * 1024,
+  /** Of one step over all its attempts, as `perStep`: one event carries them, and on Temporal each sign of life. */
+  bytesPerStep: 512 * 1024,
   /** A kind is a label of a metric, so it is short. */
   kindLength: 50,
   labelLength: 200,

@@ -143,6 +143,37 @@ describe('sums', () => {
     expect([isCost(merged), isKept(merged)]).toEqual([false, true]);
   });
 
+  it.each([
+    ['labels', (at: number) => ({ label: `${'模'.repeat(190)}${at}` })],
+    ['names of counts', (at: number) => ({ usage: { [`${'数'.repeat(40)}${at}`]: 1 } })],
+  ])('take a bounded number of bytes, however long their %s are, and lose nothing', (_, long) => {
+    const said = (attempt: number) =>
+      Array.from({ length: 400 }, (_, at) => ({ ...one, ...long(attempt * 400 + at), attempt }));
+    let kept: CostRecord[] = [];
+    for (let attempt = 1; attempt <= 20; attempt++) kept = bounded([...kept, ...said(attempt)]);
+    expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThanOrEqual(COST_LIMITS.bytesPerStep);
+    const all = Array.from({ length: 20 }, (_, at) => said(at + 1)).flat();
+    expect(sumOf(kept).totals).toEqual(sumOf(all).totals);
+    const counts = ({ usage }: { usage: Record<string, number> }) =>
+      Object.values(usage).reduce((sum, count) => sum + count, 0);
+    expect(counts(sumOf(kept))).toBe(counts(sumOf(all)));
+    // The last are there as they were said.
+    expect(kept.slice(-100)).toEqual(all.slice(-100));
+  });
+
+  it('take a bounded number of bytes where each kind has as many names of counts as there may be', () => {
+    const said = Array.from({ length: 1_900 }, (_, at) => {
+      const names = Array.from({ length: 5 }, (_, name) => [
+        `${'n'.repeat(45)}${(at * 5 + name) % 1_000}`,
+        1,
+      ]);
+      return { ...one, kind: `kind${at % 100}`, usage: Object.fromEntries(names) as Record<string, number> };
+    });
+    const kept = bounded(said);
+    expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThanOrEqual(COST_LIMITS.bytesPerStep);
+    expect(sumOf(kept).totals).toEqual(sumOf(said).totals);
+  });
+
   it('take what was kept, and nothing else that others may have written', () => {
     const kept = costOf({ amount: '1' });
     const wrong = [null, 5, {}, { amount: '-1' }, { amount: '1.0' }, { amount: 1 }, { currency: 'usd' }];

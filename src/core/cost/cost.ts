@@ -5,6 +5,7 @@
  * 2. What is said is checked at once, where it is said, so that everything that is kept can be summed up.
  */
 import { COST_LIMITS } from '../bounds/limits.js';
+import { utf8Bytes } from '../values/bytes.js';
 import { unknownName } from '../values/nearest.js';
 import { isWellFormed } from '../values/text.js';
 import { add, amountOf, compare, countOf, type Decimal, decimalText, parseDecimal, ZERO } from './decimal.js';
@@ -165,32 +166,51 @@ function describe(value: unknown): string {
 }
 
 /**
- * The same costs in at most `most` records: a step that is tried for days must not make its history grow for ever. The
- * oldest are summed up by what they were for; nothing of an amount or a count is lost.
+ * The same costs in at most `most` records and `bytes`: a step that is tried for days must not make its history grow for
+ * ever. The oldest are summed up by what they were for; nothing of an amount or a count is lost.
  */
-export function bounded(records: CostRecord[], most: number = COST_LIMITS.perStep): CostRecord[] {
-  if (records.length <= most) return records;
-  for (const keyOf of COARSER) {
-    // Half of them stay as they are, so that this is not done again with the next one.
-    const kept = records.slice(-Math.ceil(most / 2));
+export function bounded(
+  records: CostRecord[],
+  most: number = COST_LIMITS.perStep,
+  bytes: number = COST_LIMITS.bytesPerStep,
+): CostRecord[] {
+  const fits = (some: CostRecord[]) => some.length <= most && bytesOf(some) <= bytes;
+  if (fits(records)) return records;
+  const kept = newest(records, most / 2, bytes / 2);
+  const older = records.slice(0, records.length - kept.length);
+  let shorter = records;
+  for (const { keyOf, usageNames = COST_LIMITS.usageNamesPerStep } of COARSER) {
     const merged = new Map<string, Merged>();
-    for (const record of records.slice(0, records.length - kept.length)) {
+    for (const record of older) {
       const key = keyOf(record);
       const before = merged.get(key);
       if (before) before.add(record);
-      else merged.set(key, new Merged(record));
+      else merged.set(key, new Merged(record, usageNames));
     }
-    if (merged.size + kept.length <= most)
-      return [...[...merged.values()].map(({ record }) => record), ...kept];
+    shorter = [...[...merged.values()].map(({ record }) => record), ...kept];
+    if (fits(shorter)) break;
   }
-  return records;
+  return shorter;
 }
 
-const COARSER: ((record: CostRecord) => string)[] = [
-  ({ attempt, kind, label, currency }) => JSON.stringify([attempt, kind, label, currency]),
-  ({ kind, label, currency }) => JSON.stringify([kind, label, currency]),
-  ({ kind, currency }) => JSON.stringify([kind, currency]),
-  ({ currency }) => currency,
+/** Half of what there may be stays as it is, so that it is not all summed up again with the next one. */
+function newest(records: CostRecord[], most: number, bytes: number): CostRecord[] {
+  let from = records.length;
+  for (let left = bytes; from > 0 && records.length - from < most; from--) {
+    left -= bytesOf(records[from - 1]);
+    if (left < 0) break;
+  }
+  return records.slice(from);
+}
+
+const bytesOf = (value: unknown): number => utf8Bytes(JSON.stringify(value));
+
+const COARSER: { keyOf(record: CostRecord): string; usageNames?: number }[] = [
+  { keyOf: ({ attempt, kind, label, currency }) => JSON.stringify([attempt, kind, label, currency]) },
+  { keyOf: ({ kind, label, currency }) => JSON.stringify([kind, label, currency]) },
+  { keyOf: ({ kind, currency }) => JSON.stringify([kind, currency]) },
+  { keyOf: ({ currency }) => currency },
+  { keyOf: ({ currency }) => currency, usageNames: 0 },
 ];
 
 /** Several records as one. */
@@ -199,7 +219,10 @@ class Merged {
   #amount: Decimal;
   readonly #usage = new Map<string, Decimal>();
 
-  constructor(first: CostRecord) {
+  constructor(
+    first: CostRecord,
+    private readonly usageNames: number,
+  ) {
     this.#last = first;
     this.#amount = amountOf(first.amount);
     this.#count(first);
@@ -223,7 +246,7 @@ class Merged {
 
   #count({ usage }: CostRecord): void {
     for (const [name, count] of Object.entries(usage)) {
-      const isKnown = this.#usage.has(name) || this.#usage.size < COST_LIMITS.usageNamesPerStep;
+      const isKnown = this.#usage.has(name) || this.#usage.size < this.usageNames;
       const key = isKnown ? name : OTHER_COUNTS;
       this.#usage.set(key, add(this.#usage.get(key) ?? ZERO, countOf(count)));
     }

@@ -127,9 +127,13 @@ export interface Purse extends Budget {
   root: string;
   /** Runs that are paused until there is more. */
   waiting: { workflowId: string; runId: string }[];
+  /** The last that it heard to be spent, by their ids. The cluster knows those of one run, and a purse goes on as others. */
+  heard?: string[];
 }
 
 export interface Spending {
+  /** Of what one attempt has said at once; the same when that is told again. */
+  id?: string;
   costs: { currency: string; amount: string }[];
 }
 

@@ -5,6 +5,8 @@
  * 1. A purse is there before the run that it is for.
  * 2. A worker asks it before each attempt, and tells it what an attempt has spent before the outcome of that: whoever asks
  *    after an outcome hears of it.
+ * 3. It closes when nobody is left who could spend. A reset may bring somebody back: whoever tells it something then opens
+ *    it again, with all that it had.
  */
 import { type Budget, type BudgetState, budgetState, withoutBudget } from '../../core/cost/budget.js';
 import { PerdureError } from '../../core/errors.js';
@@ -12,17 +14,18 @@ import type { RunRef, RunSelector } from '../../engine.js';
 import type { Pauses } from '../acting/pausing.js';
 import type { Cluster } from '../cluster/connection.js';
 import { MEMO, PURSE, PURSE_WORKFLOW_TYPE, type Purse } from '../cluster/conventions.js';
-import { CODE, isRefused } from '../cluster/errors.js';
+import { CODE, isRefused, RefusedCall } from '../cluster/errors.js';
 import { requestHeader } from '../cluster/requests.js';
 import type { Memo, Runs } from '../reading/runs.js';
 import { decoded, fromSingle, toPayload, toPayloads } from '../translate/payload.js';
 import { tell } from './purse.js';
 
+const ALLOW_DUPLICATE = 1;
 const REJECT_DUPLICATE = 3;
 const FAIL_ON_CONFLICT = 1;
-/** A purse answers as soon as a worker of its catalog takes a turn. */
+/** A purse answers as soon as a worker of its catalog takes a turn. Of one that does not for so long the history is read. */
 const ANSWER_MS = 10_000;
-/** A server reads the history of a purse that does not answer for so long. */
+/** The same for a server, whose caller waits. */
 const SERVER_WAITS_MS = 2_000;
 /** Runs that are resumed at the same time. */
 const AT_ONCE = 20;
@@ -41,19 +44,34 @@ export async function openPurse(
   purseId: string,
   { catalog, root, budget }: { catalog: string; root: string; budget: Budget },
 ): Promise<void> {
-  const { namespace, identity } = cluster;
   const purse: Purse = { ...budget, spent: '0', root, waiting: [] };
+  const requestId = purseId;
+  await startPurse(cluster, purseId, { purse, catalog, requestId, workflowIdReusePolicy: REJECT_DUPLICATE });
+}
+
+interface PurseStart {
+  purse: Purse;
+  catalog: string;
+  requestId: string;
+  workflowIdReusePolicy: number;
+}
+
+async function startPurse(
+  cluster: Cluster,
+  purseId: string,
+  { purse, catalog, ...request }: PurseStart,
+): Promise<void> {
+  const { namespace, identity } = cluster;
   try {
     await cluster.call((service) =>
       service.startWorkflowExecution({
+        ...request,
         namespace,
         identity,
-        requestId: purseId,
         workflowId: purseId,
         workflowType: { name: PURSE_WORKFLOW_TYPE },
         taskQueue: { name: catalog },
         input: toPayloads([JSON.stringify(purse)]),
-        workflowIdReusePolicy: REJECT_DUPLICATE,
         workflowIdConflictPolicy: FAIL_ON_CONFLICT,
       }),
     );
@@ -79,7 +97,7 @@ export async function dropPurse(cluster: Cluster, purseId: string): Promise<void
   }
 }
 
-/** With all that it was told before; undefined when there is none any more. @throws EngineUnavailableError */
+/** With all that it was told before; undefined when there is none any more. */
 export async function readPurse(
   cluster: Cluster,
   purseId: string,
@@ -98,41 +116,51 @@ export async function readPurse(
     );
     return JSON.parse(fromSingle(queryResult) ?? 'null') as Purse;
   } catch (error) {
-    if (isRefused(error, CODE.NOT_FOUND)) return undefined;
-    if (isRefused(error, CODE.DEADLINE_EXCEEDED) || isRefused(error, CODE.FAILED_PRECONDITION)) {
-      throw new PerdureError('EngineUnavailableError', 'no worker answers for the budget of the run', {
-        retryAfterSeconds: 1,
-      });
-    }
-    throw error;
+    if (!(error instanceof RefusedCall)) throw error;
+    // What is spent, and may be, is known without any worker.
+    return (await purseOnRecord(cluster, purseId))?.purse;
   }
 }
 
-/** From its history, where nobody is there to ask it. */
-async function purseOnRecord(cluster: Cluster, purseId: string): Promise<Purse | undefined> {
-  const { namespace } = cluster;
-  let purse: Purse | undefined;
-  let nextPageToken: Uint8Array | undefined;
-  do {
-    const execution = { workflowId: purseId };
-    const page = await cluster.call((service) =>
-      service.getWorkflowExecutionHistory({ namespace, execution, nextPageToken }),
-    );
-    for (const event of page.history?.events ?? []) {
-      const {
-        workflowExecutionStartedEventAttributes: started,
-        workflowExecutionSignaledEventAttributes: told,
-      } = event;
-      if (started) purse = JSON.parse(fromSingle(started.input) ?? 'null') as Purse;
-      else if (purse && told)
-        tell(purse, told.signalName ?? '', JSON.parse(fromSingle(told.input) ?? 'null'));
-    }
-    nextPageToken = page.nextPageToken;
-  } while (nextPageToken?.length);
-  return purse;
+interface RecordedPurse {
+  purse: Purse;
+  catalog: string;
+  runId: string;
 }
 
-/** A repeat with the same id is heard once. */
+/** From the history of its last run, which says the same as the purse itself. */
+async function purseOnRecord(cluster: Cluster, purseId: string): Promise<RecordedPurse | undefined> {
+  const { namespace } = cluster;
+  let recorded: RecordedPurse | undefined;
+  let execution: RunSelector = { workflowId: purseId };
+  let nextPageToken: Uint8Array | undefined;
+  try {
+    do {
+      const page = await cluster.call((service) =>
+        service.getWorkflowExecutionHistory({ namespace, execution, nextPageToken }),
+      );
+      for (const event of page.history?.events ?? []) {
+        const {
+          workflowExecutionStartedEventAttributes: started,
+          workflowExecutionSignaledEventAttributes: told,
+        } = event;
+        if (started) {
+          const purse = JSON.parse(fromSingle(started.input) ?? 'null') as Purse;
+          const runId = started.originalExecutionRunId ?? '';
+          recorded = { purse, catalog: started.taskQueue?.name ?? '', runId };
+          execution = { workflowId: purseId, runId };
+        } else if (recorded && told)
+          tell(recorded.purse, told.signalName ?? '', JSON.parse(fromSingle(told.input) ?? 'null'));
+      }
+      nextPageToken = page.nextPageToken ?? undefined;
+    } while (nextPageToken?.length);
+  } catch (error) {
+    if (!isRefused(error, CODE.NOT_FOUND)) throw error;
+  }
+  return recorded;
+}
+
+/** A repeat with the same id is heard once. @throws RefusedCall NOT_FOUND where the cluster has forgotten the purse */
 export async function tellPurse(
   cluster: Cluster,
   purseId: string,
@@ -141,17 +169,34 @@ export async function tellPurse(
   requestId: string,
 ): Promise<void> {
   const { namespace, identity } = cluster;
-  await cluster.call((service) =>
-    service.signalWorkflowExecution({
-      namespace,
-      identity,
-      requestId,
-      workflowExecution: { workflowId: purseId },
-      signalName: name,
-      input: toPayloads([JSON.stringify(argument)]),
-      header: requestHeader(requestId),
-    }),
-  );
+  const tellIt = () =>
+    cluster.call((service) =>
+      service.signalWorkflowExecution({
+        namespace,
+        identity,
+        requestId,
+        workflowExecution: { workflowId: purseId },
+        signalName: name,
+        input: toPayloads([JSON.stringify(argument)]),
+        header: requestHeader(requestId),
+      }),
+    );
+  try {
+    await tellIt();
+  } catch (error) {
+    if (!isRefused(error, CODE.NOT_FOUND)) throw error;
+    await reopenPurse(cluster, purseId);
+    await tellIt();
+  }
+}
+
+/** It had closed. Of several who do this at once the first opens it, for all of them. */
+async function reopenPurse(cluster: Cluster, purseId: string): Promise<void> {
+  const recorded = await purseOnRecord(cluster, purseId);
+  if (!recorded) return;
+  const { purse, catalog, runId } = recorded;
+  const requestId = `${purseId}/after/${runId}`;
+  await startPurse(cluster, purseId, { purse, catalog, requestId, workflowIdReusePolicy: ALLOW_DUPLICATE });
 }
 
 export const purseMemo = (purseId: string): Memo => ({ [MEMO.purse]: toPayload(JSON.stringify(purseId)) });
@@ -183,14 +228,8 @@ export class Purses {
     return { ...ref, budget };
   }
 
-  /** What is spent, and may be, is known without any worker. */
-  async #read(purseId: string): Promise<Purse | undefined> {
-    try {
-      return await readPurse(this.cluster, purseId, SERVER_WAITS_MS);
-    } catch (error) {
-      if (!(error instanceof PerdureError && error.name === 'EngineUnavailableError')) throw error;
-      return purseOnRecord(this.cluster, purseId);
-    }
+  #read(purseId: string): Promise<Purse | undefined> {
+    return readPurse(this.cluster, purseId, SERVER_WAITS_MS);
   }
 
   async #wake(purseId: string, { waiting }: Purse): Promise<void> {

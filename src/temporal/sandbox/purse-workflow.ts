@@ -31,7 +31,10 @@ export const purseWorkflow: WorkflowDefinition = {
   disableTrace: true,
   fn: async (purse: Purse, { control }: WorkflowContext) => {
     let messages = 0;
-    setHandler(get, () => ({ ...purse, ...budgetState(purse, purse.spent) }));
+    setHandler(get, () => {
+      const { heard: _, ...answer } = purse;
+      return { ...answer, ...budgetState(purse, purse.spent) };
+    });
     for (const name of TOLD) {
       setHandler(defineSignal<[unknown]>(name), (said) => {
         messages++;

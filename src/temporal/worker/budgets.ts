@@ -86,11 +86,11 @@ export class Budgets {
    * either: the cluster that has the one has the other. A purse that is no more needs to hear nothing.
    */
   async spent(purseId: string, costs: readonly CostRecord[], requestId: string): Promise<void> {
-    const said = costs.map(({ currency, amount }) => ({ currency, amount }));
+    const said = { id: requestId, costs: costs.map(({ currency, amount }) => ({ currency, amount })) };
     for (const end = performance.now() + TELL_FOR_MS; ; ) {
       try {
         const cluster = this.cluster();
-        if (cluster) await tellPurse(cluster, purseId, PURSE.spent, { costs: said }, requestId);
+        if (cluster) await tellPurse(cluster, purseId, PURSE.spent, said, requestId);
         return;
       } catch (error) {
         if (isRefused(error, CODE.NOT_FOUND)) return;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { COST_DELAY_MS } from '../../core/bounds/limits.js';
+import { COST_DELAY_MS, COST_LIMITS } from '../../core/bounds/limits.js';
 import { type Cost, costOf } from '../../core/cost/cost.js';
 import { SaidCosts } from './said-costs.js';
 
@@ -41,4 +41,13 @@ it('leaves at once when the time is over already', () => {
   said.add(one);
   vi.advanceTimersByTime(1);
   expect(sent).toEqual([[one]]);
+});
+
+it('is refused, with what to do, when it takes more bytes than an attempt may say', () => {
+  const said = saidUntil(60_000);
+  const long = costOf({ amount: '1', label: '模'.repeat(200) });
+  const most = Math.floor(COST_LIMITS.bytesPerAttempt / Buffer.byteLength(JSON.stringify(long)));
+  for (let at = 0; at < most; at++) said.add(long);
+  expect(() => said.add(long)).toThrow(/may say 1000 in 262144: sum up/);
+  expect(said.take()).toHaveLength(most);
 });

@@ -5,6 +5,7 @@
 
 import { COST_DELAY_MS, COST_LIMITS } from '../../core/bounds/limits.js';
 import type { Cost } from '../../core/cost/cost.js';
+import { utf8Bytes } from '../../core/values/bytes.js';
 import { UsageError } from '../../sdk/errors.js';
 
 export class SaidCosts {
@@ -21,7 +22,7 @@ export class SaidCosts {
 
   /** @throws UsageError when the attempt has said more than it may */
   add(cost: Cost): void {
-    const bytes = this.#bytes + JSON.stringify(cost).length;
+    const bytes = this.#bytes + utf8Bytes(JSON.stringify(cost));
     if (this.#count >= COST_LIMITS.perAttempt || bytes > COST_LIMITS.bytesPerAttempt) {
       throw new UsageError(
         `stepContext().cost(): this attempt has said ${this.#count} costs in ${this.#bytes} bytes, and may say ${COST_LIMITS.perAttempt} in ${COST_LIMITS.bytesPerAttempt}: sum up what belongs together and say it once`,
