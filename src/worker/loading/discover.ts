@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { LoadError } from './load-error.js';
 
 const WORKFLOW_FILE = /^workflow\.(ts|mts|js|mjs)$/;
-const STEPS_FILE = /^(steps|evaluators)\.(ts|mts|tsx|js|mjs)$/;
+const STEPS_FILE = /^(steps|evaluators)\.(ts|mts|tsx|js|mjs|cjs)$/;
 const STEPS_FOLDERS = ['steps', 'evaluators'];
 const CODE_FILE = /\.[mc]?[jt]sx?$/;
 

@@ -14,14 +14,16 @@ import type { MessagePort } from 'node:worker_threads';
 export interface HostGraph {
   /** By file URL. */
   modules: Record<string, { source: string; imports: Record<string, string> }>;
+  /** The same of CommonJS, which is Node's own to load: its text, by which one version of the code is told from another. */
+  commonJs: Record<string, string>;
 }
 
-let graph: HostGraph = { modules: {} };
+let graph: HostGraph = { modules: {}, commonJs: {} };
 let loaded: MessagePort | undefined;
 
 /** Once per folder: a process may load several, one after the other. `loaded` is told the URL of every file that is loaded. */
 export function initialize(data: HostGraph & { loaded: MessagePort }): void {
-  graph = { modules: { ...graph.modules, ...data.modules } };
+  graph = { modules: { ...graph.modules, ...data.modules }, commonJs: {} };
   loaded = data.loaded;
   // Nobody has to listen.
   loaded.unref();

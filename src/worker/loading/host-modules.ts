@@ -9,18 +9,20 @@
  * Steps are found where they are defined, exported or not: `step` as user files import it, directly or by way of a package
  * that hands it on, reports here.
  */
+import { readFile } from 'node:fs/promises';
 import { register } from 'node:module';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { type BuildFailure, build, type Metafile } from 'esbuild';
+import { definedSteps } from '../../sdk/defined-steps.js';
 import { type StepDefinition, stepDefinition } from '../../sdk/definition.js';
 import { UsageError } from '../../sdk/errors.js';
 import { step } from '../../sdk/step.js';
 import { fileBeingLoaded, packageOf } from './defining-file.js';
 import type { HostGraph } from './host-hooks.js';
 import { LoadError, type LoadProblem, problemOfMessage } from './load-error.js';
-import { stepsOfFile } from './step-files.js';
+import { fileLoadingStep, stepsOfFile } from './step-files.js';
 
 /** Beside the built sources, from src/ and from dist/ alike: hooks run in a thread that knows no TypeScript. */
 const HOOKS = new URL('../../../dist/worker/loading/host-hooks.js', import.meta.url);
@@ -88,10 +90,11 @@ export class HostModules {
 
   /** What this process runs of the folder, by paths from there, wherever that is. */
   sources(): [file: string, source: string][] {
-    const sources = Object.entries(this.graph.modules).map(([url, { source }]): [string, string] => [
-      relative(this.directory, fileURLToPath(url)),
-      source,
-    ]);
+    const { modules, commonJs } = this.graph;
+    const sources = [
+      ...Object.entries(modules).map(([url, { source }]) => [url, source] as const),
+      ...Object.entries(commonJs),
+    ].map(([url, source]): [string, string] => [relative(this.directory, fileURLToPath(url)), source]);
     return sources.sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
@@ -101,18 +104,28 @@ export class HostModules {
     const path = resolve(this.directory, relativePath);
     const earlier = new Map<string, StepDefinition>();
     for (const { definition } of stepsOfFile(path)) earlier.set(definition.name, definition);
+    for (const { file, definition } of this.#unreported())
+      if (file === path) earlier.set(definition.name, definition);
     for (const { name } of reported) earlier.delete(name);
     return [...reported, ...earlier.values()];
   }
 
   /** Those of installed packages, given by their folders. */
   stepsOfPackages(folders: ReadonlySet<string>): { file: string; definition: StepDefinition }[] {
-    return [...this.#steps].flatMap(([file, definitions]) => {
-      const folder = packageOf(resolve(this.directory, file));
-      return folder !== undefined && folders.has(folder)
-        ? definitions.map((definition) => ({ file, definition }))
-        : [];
-    });
+    const reported = [...this.#steps].flatMap(([file, definitions]) =>
+      definitions.map((definition) => ({ file: resolve(this.directory, file), definition })),
+    );
+    return [...reported, ...this.#unreported()]
+      .filter(({ file }) => folders.has(packageOf(file) ?? ''))
+      .map(({ file, definition }) => ({ file: relative(this.directory, file), definition }));
+  }
+
+  /** What CommonJS requires is Node's own to find, so its `step` reports to nobody. */
+  #unreported(): { file: string; definition: StepDefinition }[] {
+    const reported = new Set([...this.#steps.values()].flat());
+    return definedSteps()
+      .filter(({ definition }) => !reported.has(definition))
+      .map((step) => ({ file: fileLoadingStep(step), definition: step.definition }));
   }
 
   /** From here on steps may run. Answers with the calls that came before. */
@@ -173,7 +186,8 @@ async function readGraph(directory: string, entries: string[]): Promise<HostGrap
   }).catch(refuse(directory));
 
   // CommonJS is Node's own to load: as a module it would lose `require` and `module`.
-  const inputs = Object.keys(metafile.inputs).filter((path) => metafile.inputs[path]!.format !== 'cjs');
+  const isCommonJs = (path: string) => metafile.inputs[path]!.format === 'cjs';
+  const inputs = Object.keys(metafile.inputs).filter((path) => !isCommonJs(path));
   const transpiled = await build({
     ...shared(directory),
     // Named so that the output stands beside its source: its source map then names the source by its bare file name.
@@ -183,7 +197,11 @@ async function readGraph(directory: string, entries: string[]): Promise<HostGrap
     sourcemap: 'inline',
   }).catch(refuse(directory));
 
-  const graph: HostGraph = { modules: {} };
+  const graph: HostGraph = { modules: {}, commonJs: {} };
+  for (const path of Object.keys(metafile.inputs).filter(isCommonJs)) {
+    const absolute = resolve(directory, path);
+    graph.commonJs[pathToFileURL(absolute).href] = await readFile(absolute, 'utf8');
+  }
   const sources = new Map(transpiled.outputFiles.map((file) => [file.path, file.text]));
   for (const path of inputs) {
     const absolute = resolve(directory, path);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -184,6 +184,48 @@ export const makeStep = (name) => step({ name, fn: async () => name });`,
     expect(outcome.found).toEqual([true, true, true, true, true, true, true, false]);
   });
 
+  test('CommonJS, as Node takes it: workflows, steps, and packages that have steps or make them', async () => {
+    const path = folder({
+      '../package.json': '{ "name": "project" }',
+      'required/workflow.js': `const { workflow } = require('perdure');
+const { pay } = require('./steps.js');
+exports.required = workflow({ name: 'required', fn: async () => pay() });`,
+      'required/steps.js': `const { step } = require('perdure');
+const { add } = require('sums');
+module.exports = { pay: step({ name: 'pay', fn: async () => add(1, 2) }) };`,
+      'imported/workflow.ts': `import { workflow } from 'perdure';
+import { charge, makeStep } from 'billing';
+import { add } from 'sums';
+import { mail } from './steps.cjs';
+const made = makeStep('made');
+export default workflow({ name: 'imported', fn: async () => [await charge(), add(1, 2), await made(), await mail()] });`,
+      'imported/steps.cjs': `const { step } = require('perdure');
+const { hostname } = require('node:os');
+exports.mail = step({ name: 'mail', fn: async () => hostname() });`,
+      'other/workflow.ts': `import { workflow } from 'perdure';
+import { makeStep } from 'billing';
+const made = makeStep('made');
+export default workflow({ name: 'other', fn: async () => made() });`,
+      'node_modules/sums/package.json': '{ "name": "sums", "main": "index.js" }',
+      'node_modules/sums/index.js': 'const add = (a, b) => a + b;\nmodule.exports = { add };',
+      'node_modules/billing/package.json': '{ "name": "billing", "main": "index.js" }',
+      'node_modules/billing/index.js': `const { step } = require('perdure');
+exports.charge = step({ name: 'charge', fn: async () => 1 });
+exports.makeStep = (name) => step({ name, fn: async () => name });`,
+    });
+    symlinkSync(fileURLToPath(new URL('../../../', import.meta.url)), join(path, 'node_modules/perdure'));
+    const outcome = await load(path, [
+      ['required', 'pay'],
+      ['imported', 'charge'],
+      ['imported', 'made'],
+      ['imported', 'mail'],
+      ['other', 'made'],
+    ]);
+    expect(outcome.message).toBeUndefined();
+    expect(outcome.found).toEqual([true, true, true, true, true]);
+    expect(bundleOf(outcome, 'imported').code).not.toContain('hostname');
+  });
+
   test('the options of a step reach its reference', async () => {
     const outcome = await loadFiles({
       'workflow.ts': `import { workflow } from 'perdure';\nimport { charge } from './steps';\nexport default workflow({ name: 'a', fn: async () => charge() });`,
@@ -287,6 +329,23 @@ export default workflow({ name: 'a', fn: async () => [def, named, common.value, 
     expect([own, older].map((outcome) => bundleOf(outcome, 'a').stateless)).toEqual([true, false]);
   });
 
+  test('the id of the code changes with steps that are CommonJS', async () => {
+    const idWith = async (steps: string) => {
+      const path = folder({
+        'workflow.ts': `import { workflow } from 'perdure';\nimport { a } from './steps.cjs';\nexport default workflow({ name: 'w', fn: async () => a() });`,
+        'steps.cjs': steps,
+      });
+      mkdirSync(join(path, 'node_modules'));
+      symlinkSync(fileURLToPath(new URL('../../../', import.meta.url)), join(path, 'node_modules/perdure'));
+      return (await load(path)).codeId;
+    };
+    const steps = `exports.a = require('perdure').step({ name: 'a', fn: async () => 1 });`;
+    const first = await idWith(steps);
+    expect(first).toMatch(/^[0-9a-f]{16}$/);
+    expect(await idWith(steps)).toBe(first);
+    expect(await idWith(steps.replace('=> 1', '=> 2'))).not.toBe(first);
+  });
+
   test('the id of the code changes with the code of workflows', async () => {
     const ids = await Promise.all([
       loadFiles({ 'workflow.ts': workflow('a') }),
@@ -299,6 +358,22 @@ export default workflow({ name: 'a', fn: async () => [def, named, common.value, 
 });
 
 describe('a folder that does not load is told why', () => {
+  test('a named export of CommonJS that Node does not see', async () => {
+    const { problems } = await loadFiles({
+      'workflow.ts': `import { workflow } from 'perdure';\nimport { add } from './steps.js';\nexport default workflow({ name: 'w', fn: async () => add() });`,
+      'steps.ts': `import { step } from 'perdure';\nimport { sum } from 'sums';\nexport const add = step({ name: 'add', fn: async () => sum(1, 2) });`,
+      'node_modules/sums/package.json': '{ "name": "sums", "main": "index.js" }',
+      'node_modules/sums/index.js': 'module.exports = { sum: (a, b) => a + b };',
+    });
+    expect(problems).toMatchObject([
+      {
+        file: 'steps.ts',
+        line: 2,
+        message: expect.stringContaining("import whole from 'sums'; const { sum } = whole"),
+      },
+    ]);
+  });
+
   test('no folder, a file, no workflow', async () => {
     const empty = folder({ 'readme.md': '' });
     expect((await load(join(empty, 'nowhere'))).message).toMatch(/nowhere.*does not exist/s);

@@ -272,7 +272,7 @@ class Loading {
   #refuseThrown(file: string | undefined, error: unknown): void {
     if (this.modules.isKnownProblem(error)) return;
     const { type, message, properties } = toFailure(error);
-    const what = `${type}: ${message}`;
+    const what = `${type}: ${message}${wholeImport(message)}`;
     const problem = { file, ...this.#placeOf(error), message: `loading this file failed: ${what}` };
     if (UNRESOLVED.test(String(properties?.code ?? ''))) this.#unresolved.add(problem);
     this.#problems.push(problem);
@@ -302,6 +302,15 @@ class Loading {
     }
     return undefined;
   }
+}
+
+const NO_SUCH_EXPORT = /module '([^'./][^']*)' does not provide an export named '([^']+)'/;
+
+/** The remedy that Node itself gives, which is lost where the importing module comes from a hook. */
+function wholeImport(message: string): string {
+  const [, name, exported] = NO_SUCH_EXPORT.exec(message) ?? [];
+  if (name === undefined) return '';
+  return `. If it is CommonJS, Node may not see the names of its exports; take them from the whole: import whole from '${name}'; const { ${exported} } = whole`;
 }
 
 /** Of everything that was read from the folder, and of the packages that workflows use; those of steps are Node's to load. */

@@ -18,6 +18,10 @@ export function fileOfStep(definition: StepDefinition): string | undefined {
   return step && (fileOf(step) || undefined);
 }
 
+/** The file that was being loaded when the step was defined, be it that a function of another file has made it; or nothing. */
+export const fileLoadingStep = ({ stack }: DefinedStep): string =>
+  firstFile(stack, (line) => TOP_LEVEL.test(line)) || firstFile(stack);
+
 /** An absolute path, or nothing. */
 function fileOf(step: DefinedStep): string {
   let file = files.get(step);
@@ -31,10 +35,13 @@ function fileOf(step: DefinedStep): string {
 /** Of this package there may be another instance, and what stands in for it as a module of its own. */
 const NOT_AUTHORS = /^(perdure-of:|node:)|[\\/]perdure[\\/](dist|src)[\\/]/;
 
-function firstFile(stack: string): string {
+/** The frame of a file itself, as CommonJS and modules have it, with source maps and without. */
+const TOP_LEVEL = /^\s*at ((Object\.)?<anonymous> \(|file:|\/)/;
+
+function firstFile(stack: string, isWanted: (line: string) => boolean = () => true): string {
   for (const line of withoutOwnFrames(stack).split('\n').slice(1)) {
     const file = placeIn(line)?.file;
-    if (file === undefined || NOT_AUTHORS.test(file)) continue;
+    if (file === undefined || NOT_AUTHORS.test(file) || !isWanted(line)) continue;
     const [path = ''] = file.split('?');
     return path.startsWith('file:') ? fileURLToPath(path) : path;
   }
