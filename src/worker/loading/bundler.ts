@@ -9,6 +9,7 @@ import { relative, resolve } from 'node:path';
 import { type BuildFailure, build, type Message, type Metafile, type PluginBuild } from 'esbuild';
 import type { StepDefaults } from '../../sdk/runtime.js';
 import type { StepOptions } from '../../sdk/step-options.js';
+import { withClassNames } from './class-names.js';
 import { isStepsModule } from './discover.js';
 import { isNodeModule, type Library, nodeModuleRefusal, resolveOnce } from './library.js';
 import { type LoadProblem, problemOfMessage } from './load-error.js';
@@ -63,6 +64,7 @@ export async function bundleWorkflows(options: BundleOptions): Promise<Bundles> 
       format: 'cjs',
       platform: 'browser',
       target: 'node20',
+      keepNames: true,
       // `import()` of a package would ask the sandbox for a module loader; as a `require` it is like any other import.
       supported: { 'dynamic-import': false },
       define: { 'process.env.NODE_ENV': '"production"' },
@@ -76,7 +78,7 @@ export async function bundleWorkflows(options: BundleOptions): Promise<Bundles> 
     for (const { path, text } of outputFiles) {
       const [, entry, map] = /^(.*)\.js(\.map)?$/.exec(relative(directory, path))!;
       if (map) sourceMaps.set(entry!, text);
-      else code.set(entry!, plainInterop(text));
+      else code.set(entry!, withClassNames(plainInterop(text)));
     }
     return {
       code,

@@ -17,6 +17,7 @@ import {
   type PluginBuild,
 } from 'esbuild';
 import type { LibraryBundle } from './bundle.js';
+import { withClassNames } from './class-names.js';
 import { packageOf } from './defining-file.js';
 import type { LoadProblem } from './load-error.js';
 
@@ -96,6 +97,7 @@ export class Library {
         format: 'cjs',
         platform: 'browser',
         target: 'node20',
+        keepNames: true,
         supported: { 'dynamic-import': false },
         define: { 'process.env.NODE_ENV': '"production"' },
         footer: { js: 'module.exports = module.exports.default;' },
@@ -103,7 +105,7 @@ export class Library {
         plugins: [{ name: 'perdure', setup: (plugin) => this.#intercept(plugin) }],
       });
       this.#metafile = metafile;
-      return { bundle: { code: outputFiles[0]!.text }, problems: [] };
+      return { bundle: { code: withClassNames(outputFiles[0]!.text) }, problems: [] };
     } catch (error) {
       const { errors } = error as Partial<BuildFailure>;
       if (!errors) throw error;

@@ -305,6 +305,25 @@ export default workflow({ name: 'a', fn: async () => [def, named, common.value, 
     }
   });
 
+  test('classes keep the names that their authors gave them', async () => {
+    const order = (more: string) =>
+      `export class Order extends Error { copy() { return new Order(); } ${more} }`;
+    const outcome = await loadFiles({
+      'workflow.ts': `import { workflow } from 'perdure';
+import { Order as Other } from './other.js';
+import { Order as Bought } from 'shop';
+${order('')}
+export default workflow({ name: 'w', fn: async () => { throw [new Order(), new Other(), new Bought()]; } });`,
+      'other.ts': order('other() {}'),
+      'node_modules/shop/package.json': '{ "name": "shop", "type": "module", "main": "index.js" }',
+      'node_modules/shop/index.js': order(''),
+    });
+    expect(outcome.message).toBeUndefined();
+    const named = /static \{\s*__name\(this, "Order"\);/g;
+    expect(bundleOf(outcome, 'w').code.match(named)).toHaveLength(2);
+    expect(outcome.library!.code.match(named)).toHaveLength(1);
+  });
+
   test('tsconfig paths mean the same on both sides', async () => {
     const outcome = await loadFiles({
       'tsconfig.json': '{ "compilerOptions": { "paths": { "@lib/*": ["./lib/*"] } } }',

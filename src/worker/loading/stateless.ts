@@ -10,6 +10,7 @@
  * found by looking for assignments instead.
  */
 import { type AnyNode, type Expression, type Pattern, type Program, parse } from 'acorn';
+import { isNaming } from './class-names.js';
 
 /**
  * The text with all that its runs share frozen at its end; undefined when each run has to have its own. `packages` are
@@ -45,7 +46,7 @@ const CHANGERS = /^(assign|defineProperty|defineProperties|setPrototypeOf|set|de
 const DEFINERS = /^(workflow|step|evaluator|define[A-Z]\w*|stepReference)$/;
 /** What esbuild itself writes at the top of a CommonJS bundle. */
 const ESBUILD_NAME =
-  /^__(defProp|getOwnPropDesc|getOwnPropNames|getOwnPropSymbols|getProtoOf|hasOwnProp|propIsEnum|create|export|copyProps|toESM|toCommonJS|reExport)$/;
+  /^__(defProp|getOwnPropDesc|getOwnPropNames|getOwnPropSymbols|getProtoOf|hasOwnProp|propIsEnum|create|export|name|copyProps|toESM|toCommonJS|reExport)$/;
 const ESBUILD_STATEMENT = /^__(export|reExport)$/;
 /** Methods that read a list or a lookup table and hand out nothing that could change it. */
 const READERS =
@@ -162,7 +163,9 @@ class TopLevel {
 
   #isStatelessClass(node: Extract<AnyNode, { type: 'ClassExpression' }>): boolean {
     const hasStatic = node.body.body.some(
-      (member) => member.type === 'StaticBlock' || (member.type === 'PropertyDefinition' && member.static),
+      (member) =>
+        (member.type === 'StaticBlock' && !isNaming(member)) ||
+        (member.type === 'PropertyDefinition' && member.static),
     );
     const hasComputed = node.body.body.some((member) => member.type !== 'StaticBlock' && member.computed);
     const parent = node.superClass;
@@ -387,7 +390,7 @@ function usesThis(node: AnyNode): boolean {
   return false;
 }
 
-function* childrenOf(node: AnyNode): Generator<AnyNode> {
+export function* childrenOf(node: AnyNode): Generator<AnyNode> {
   for (const value of Object.values(node) as unknown[]) {
     if (Array.isArray(value)) {
       for (const item of value) if (isNode(item)) yield item;
