@@ -44,6 +44,7 @@ export class RunningStep implements StepContext {
   #heartbeatTimer: NodeJS.Timeout | undefined;
   /** Made with the first thing that the step says: most say nothing. */
   #costs: SaidCosts | undefined;
+  #isLateKnown = false;
 
   constructor(
     readonly task: StepTask,
@@ -92,10 +93,23 @@ export class RunningStep implements StepContext {
   get cost(): (cost: CostInput) => void {
     return (given) => {
       const cost = checkedCost(given);
-      if (this.#hasEnded || !this.#isAwaited) return;
+      if (this.#hasEnded || !this.#isAwaited) {
+        this.#refuseLate(cost);
+        return;
+      }
       this.#costs ??= new SaidCosts((costs) => this.#sendCosts(costs), this.deadline);
       this.#costs.add(cost);
     };
+  }
+
+  /** Nobody could count it alike on every engine. It is said once, and throws nothing: the step's leftovers have no caller. */
+  #refuseLate({ amount, currency }: Cost): void {
+    if (this.#isLateKnown) return;
+    this.#isLateKnown = true;
+    const when = this.#hasEnded ? 'had ended' : 'was given up (timed out, cancelled, or its run closed)';
+    this.log.warn(
+      `step "${this.stepName}" said that it spent ${amount} ${currency} after its attempt ${when}: this and what it says from now on is not counted. Say what is spent as soon as it is, and before the step returns`,
+    );
   }
 
   /** What was said and not sent yet: the outcome carries it. */

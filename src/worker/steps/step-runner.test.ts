@@ -230,6 +230,28 @@ describe('stepContext()', () => {
     expect(seen.sort()).toEqual(['order-1 run charge 2 key {"at":7}', 'order-2 other charge 1 key ']);
   });
 
+  test('says aloud, once, that a cost came too late to be counted', async () => {
+    const said: string[] = [];
+    let late: StepContext['cost'] | undefined;
+    const { answer, sent } = runnerOf(
+      {
+        fn: () => {
+          late = stepContext().cost;
+          late({ amount: '1' });
+        },
+      },
+      { ...silentLog, warn: (_fields, message) => said.push(message) },
+    );
+    expect(await answer()).toMatchObject({ kind: 'stepCompleted', costs: [{ amount: '1' }] });
+    expect(said).toEqual([]);
+    late!({ amount: '0.5', currency: 'EUR' });
+    late!({ amount: '0.5', currency: 'EUR' });
+    expect(said).toEqual([
+      expect.stringMatching(/"charge" said that it spent 0.5 EUR after its attempt had ended/),
+    ]);
+    expect(sent).toHaveLength(1);
+  });
+
   test('logs with the names of the step', async () => {
     const lines: unknown[] = [];
     const { answer } = runnerOf(
