@@ -1,7 +1,9 @@
 /** Queries and updates whose worker goes, whose run goes on as another, and over restarts. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../core/history/command.js';
+import type { QueryAnswer, TurnTask } from '../../core/task.js';
 import type { RunRef } from '../../engine.js';
+import { packFrames } from '../../link/protocol.js';
 import type { EmbeddedEngine } from '../index.js';
 import {
   CATALOG,
@@ -442,9 +444,7 @@ describe('the bytes of a history', () => {
     engine = folder.open({ limits });
     worker = new ScriptedWorker(engine);
     expect((await engine.describe(run)).status).toBe('running');
-    await engine.signal(run, 'more', [JSON.stringify('東'.repeat(13_000))]);
-    await worker.turn();
-    await engine.signal(run, 'one too many', []);
+    await engine.signal(run, 'one too many', [JSON.stringify('東'.repeat(13_000))]);
     const outcome = await engine.outcome(run, { waitMs: 5_000 });
     expect(outcome).toMatchObject({ status: 'failed', failure: { type: 'LimitExceededError' } });
   });
@@ -479,6 +479,130 @@ describe('signals that come during a long turn', () => {
     worker.completeTurn(turn);
     const next = await worker.next('turn');
     expect(next.events.filter(({ type }) => type === 'WORKFLOW_EXECUTION_SIGNALED')).toHaveLength(4);
+  });
+});
+
+describe('many queries of one run', () => {
+  /** As large as a payload may be, and twice that on its way. */
+  const large = JSON.stringify('"'.repeat(1024 * 1024 - 10));
+  const requireFrame = (message: object) => expect(packFrames([message])).toHaveLength(1);
+  const answersTo = ({ queries }: TurnTask, result: string): QueryAnswer[] =>
+    queries.map(({ queryId }) => ({ kind: 'answered', queryId, result }));
+
+  it.each([
+    ['go with a turn', true],
+    ['are asked by themselves', false],
+  ])('%s in parts that can be sent and answered', async (_, withTurn) => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    if (!withTurn) {
+      await worker.turn(timer(1, 60_000));
+      await engine.recordTrace(run, {});
+      worker.lose();
+    } else worker.lose();
+    const asked = Array.from({ length: 50 }, () => engine.query(run, 'state', [large]));
+    const other = new ScriptedWorker(engine);
+    let answered = 0;
+    while (answered < asked.length) {
+      const task = await other.next('turn');
+      requireFrame(task);
+      requireFrame({ kind: 'turnCompleted', answers: answersTo(task, large) });
+      answered += task.queries.length;
+      other.completeTurn(task, task.readOnly ? [] : [timer(2, 60_000)], answersTo(task, '1'));
+    }
+    expect(await Promise.all(asked)).toEqual(asked.map(() => '1'));
+  });
+
+  it('are all answered when the turn that some go with closes the run', async () => {
+    const engine = folder.open();
+    const run = await start(engine, 'a');
+    const asked = Array.from({ length: 50 }, () => engine.query(run, 'state', []));
+    const worker = new ScriptedWorker(engine);
+    let answered = 0;
+    while (answered < asked.length) {
+      const task = await worker.next('turn');
+      answered += task.queries.length;
+      worker.completeTurn(task, task.readOnly ? [] : [complete()], answersTo(task, '1'));
+    }
+    expect(await Promise.all(asked)).toEqual(asked.map(() => '1'));
+  });
+});
+
+describe('what waits for a turn', () => {
+  const limits = { historyBytes: 100_000 };
+  const payload = JSON.stringify('é'.repeat(10_000));
+  const storedBytes = async (engine: EmbeddedEngine, run: RunRef) => {
+    const { events } = await engine.history(run, { afterEventId: 0, limit: 1_000 });
+    return Buffer.byteLength(JSON.stringify(events));
+  };
+  const signalUntilRefused = async (engine: EmbeddedEngine, run: RunRef) => {
+    let taken = 0;
+    const refusal = await (async () => {
+      for (; taken < 100; taken++) await engine.signal(run, 'more', [payload]);
+    })().catch((error: Error) => error);
+    expect(refusal).toMatchObject({ name: 'TooManyRequestsError', details: { retryAfterSeconds: 1 } });
+    return taken;
+  };
+
+  it('is bounded while no worker is there, and the run goes on when one comes', async () => {
+    const engine = folder.open({ limits });
+    const run = await start(engine, 'a');
+    expect(await signalUntilRefused(engine, run)).toBe(4);
+    const worker = new ScriptedWorker(engine);
+    await worker.turn(complete());
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
+  it('is bounded while the run waits to be tried again', async () => {
+    const engine = folder.open({ limits });
+    const retry = {
+      ...{ initialIntervalMs: 3_600_000, backoffCoefficient: 1, maximumIntervalMs: 3_600_000 },
+      ...{ maximumAttempts: 2, nonRetryableErrorTypes: [] },
+    };
+    const worker = new ScriptedWorker(engine, { workflows: [workflow('flow', { retry })] });
+    const first = await start(engine, 'a');
+    await worker.turn({ kind: 'failRun', failure: { kind: 'application', type: 'Error', message: 'no' } });
+    await engine.recordTrace(first, {});
+    const { runId } = await engine.describe({ workflowId: 'a' });
+    expect(runId).not.toBe(first.runId);
+    expect(await signalUntilRefused(engine, { workflowId: 'a', runId })).toBe(4);
+    expect((await engine.describe({ workflowId: 'a' })).status).toBe('running');
+  });
+
+  it.each(['steps that end during a turn', 'steps that end together'])(
+    'fails the run with all that has come when the results of %s are too large',
+    async (when) => {
+      const engine = folder.open({ limits });
+      const worker = new ScriptedWorker(engine);
+      const run = await start(engine, 'a');
+      await worker.turn(...Array.from({ length: 10 }, (_, i) => step(i + 1)));
+      const tasks = [];
+      while (tasks.length < 10) tasks.push(await worker.next('step'));
+      if (when.includes('turn')) {
+        await engine.signal(run, 'go', []);
+        await worker.next('turn');
+      }
+      for (const task of tasks) worker.completeStep(task, payload);
+      const outcome = await engine.outcome(run, { waitMs: 5_000 });
+      expect(outcome).toMatchObject({ status: 'failed', failure: { type: 'LimitExceededError' } });
+      const { events } = await engine.history(run, { afterEventId: 0, limit: 1_000 });
+      expect(events.filter(({ type }) => type === 'ACTIVITY_TASK_COMPLETED')).toHaveLength(5);
+      expect(await storedBytes(engine, run)).toBeLessThan(limits.historyBytes + 2 * payload.length * 2);
+    },
+  );
+
+  it('is bounded in events, pauses included', async () => {
+    const engine = folder.open({ limits: { historyEvents: 20 } });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.next('turn');
+    for (let count = 0; count < 20; count++) {
+      if ((await engine.describe(run)).status !== 'running') break;
+      await engine.pause(run, { by: 'operator' });
+      await engine.resume(run);
+    }
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.failure?.type).toBe('LimitExceededError');
   });
 });
 

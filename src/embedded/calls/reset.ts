@@ -60,8 +60,7 @@ export class Reset {
 
     const now = clock.now();
     const run = new ActiveRun(runs.nextKey(), state);
-    run.isNew = true;
-    run.unsaved = kept;
+    run.beginsWith(kept);
     run.format = base.format ?? undefined;
     runs.add(run);
     this.kernel.trees.started(state);

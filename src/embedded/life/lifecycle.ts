@@ -19,6 +19,7 @@ import type { Payload } from '../../core/values/json.js';
 import type { PauseRequest } from '../../engine.js';
 import type { Kernel } from '../kernel.js';
 import { markArrived } from '../state/arrivals.js';
+import { eventBytes } from '../state/event-bytes.js';
 import { initialState } from '../state/run-state.js';
 import { ActiveRun } from '../store/active-run.js';
 import { turnNeed } from '../workers/task-need.js';
@@ -90,8 +91,7 @@ export class Lifecycle {
     Object.assign(attributes, lineage);
     const first: HistoryEvent = { id: 1, at: now, type: 'WORKFLOW_EXECUTION_STARTED', attributes };
     const run = new ActiveRun(runs.nextKey(), initialState(runId, first));
-    run.isNew = true;
-    run.unsaved.push(first);
+    run.beginsWith([first]);
     run.unsent.push(first);
     runs.add(run);
     this.kernel.trees.started(run.state);
@@ -118,17 +118,17 @@ export class Lifecycle {
   #take(run: ActiveRun, events: NewEvent[], isBegun: boolean): void {
     if (run.turn) {
       run.inbox.push(events);
-      if (events[0]?.type === 'WORKFLOW_EXECUTION_SIGNALED') {
-        run.signalsInInbox++;
-        run.signalBytesInInbox += bytesOf(events[0].attributes.input);
-      }
       for (const event of events) markArrived(run.state, event);
       this.kernel.commit.changed(run);
+      this.#endIfFull(run);
       return;
     }
     const now = this.kernel.clock.now();
     for (const event of events) this.append(run, event, now);
-    if (run.isBackingOff) return;
+    if (run.isBackingOff) {
+      this.#endIfFull(run);
+      return;
+    }
     this.#requireTurn(run, now);
     if (!isBegun) this.queueTurn(run);
   }
@@ -142,8 +142,6 @@ export class Lifecycle {
   #emptyInbox(run: ActiveRun): boolean {
     if (run.inbox.length === 0) return false;
     const groups = run.inbox.take();
-    run.signalsInInbox = 0;
-    run.signalBytesInInbox = 0;
     const now = this.kernel.clock.now();
     let appended = false;
     for (const group of groups) {
@@ -179,18 +177,22 @@ export class Lifecycle {
 
   /** From `now` on the run has a turn to make, unless its history is full. */
   #requireTurn(run: ActiveRun, now: number): void {
-    const { limits } = this.kernel;
-    const { state } = run;
-    if (state.lastEventId >= limits.historyEvents || run.historyBytes >= limits.historyBytes) {
-      this.failForLimit(
-        run,
-        `the history has ${state.lastEventId} events and ${run.historyBytes} bytes; the limits are ${limits.historyEvents} and ${limits.historyBytes}. Use continueAsNew in long-lived workflows`,
-      );
-      return;
-    }
-    if (state.turnScheduledEventId === undefined) {
+    if (this.#endIfFull(run)) return;
+    if (run.state.turnScheduledEventId === undefined) {
       this.append(run, { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } }, now);
     }
+  }
+
+  /** A run whose history is full, with what waits to come into it, has failed. Returns whether it was. */
+  #endIfFull(run: ActiveRun): boolean {
+    const { limits } = this.kernel;
+    const { events, bytes } = run.extent;
+    if (events < limits.historyEvents && bytes < limits.historyBytes) return false;
+    this.failForLimit(
+      run,
+      `the history has ${events} events and ${bytes} bytes; the limits are ${limits.historyEvents} and ${limits.historyBytes}. Use continueAsNew in long-lived workflows`,
+    );
+    return true;
   }
 
   /** Queues what the run needs next: a turn, or only the answers to its queries. */
@@ -233,19 +235,24 @@ export class Lifecycle {
   /** Signals the run, unless it has that very signal. @throws TooManyRequestsError */
   signal(run: ActiveRun, attributes: EventAttributes['WORKFLOW_EXECUTION_SIGNALED']): void {
     if (attributes.requestId !== undefined && hasSignal(run, attributes.requestId)) return;
-    if (run.state.signalCount + run.signalsInInbox >= this.kernel.limits.signalsPerRun) {
+    const { limits } = this.kernel;
+    const { workflowId, runId, signalCount } = run.state;
+    if (signalCount + run.inbox.waiting.signals >= limits.signalsPerRun) {
       throw new PerdureError(
         'TooManyRequestsError',
-        `the run has received ${this.kernel.limits.signalsPerRun} signals, which is the limit; let the workflow continue as new`,
-        { workflowId: run.state.workflowId, runId: run.state.runId },
+        `the run has received ${limits.signalsPerRun} signals, which is the limit; let the workflow continue as new`,
+        { workflowId, runId },
       );
     }
-    const waitingBytes = run.signalBytesInInbox + bytesOf(attributes.input);
-    if (run.turn && run.historyBytes + waitingBytes > this.kernel.limits.historyBytes) {
+    const extent = run.extent;
+    const events = extent.events + 1;
+    const bytes = extent.bytes + eventBytes({ attributes });
+    // One that makes a turn at once is let in, and ends if its history is full.
+    if (run.hasTurnToMake && (events >= limits.historyEvents || bytes >= limits.historyBytes)) {
       throw new PerdureError(
         'TooManyRequestsError',
-        `the run has ${run.historyBytes} bytes of history and ${run.signalBytesInInbox} of signals that wait; the limit is ${this.kernel.limits.historyBytes} in all. Try again when it has taken them, or let the workflow continue as new`,
-        { workflowId: run.state.workflowId, runId: run.state.runId, retryAfterSeconds: 1 },
+        `the run has ${extent.events} events and ${extent.bytes} bytes of history and of what waits for its next turn; the limits are ${limits.historyEvents} and ${limits.historyBytes} in all. Try again when it has made that turn, or let the workflow continue as new`,
+        { workflowId, runId, retryAfterSeconds: 1 },
       );
     }
     this.receive(run, [{ type: 'WORKFLOW_EXECUTION_SIGNALED', attributes }]);
@@ -456,10 +463,4 @@ function hasSignal({ state, inbox }: ActiveRun, requestId: string): boolean {
       ([event]) => event?.type === 'WORKFLOW_EXECUTION_SIGNALED' && event.attributes.requestId === requestId,
     )
   );
-}
-
-function bytesOf(input: readonly Payload[]): number {
-  let bytes = 0;
-  for (const payload of input) bytes += Buffer.byteLength(payload);
-  return bytes;
 }

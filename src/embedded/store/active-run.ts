@@ -12,6 +12,7 @@ import type { CodeVersion } from '../../core/run/version.js';
 import type { QueryAnswer, TurnFailureCause, UpdateRequest } from '../../core/task.js';
 import type { TraceContext } from '../../core/trace-context.js';
 import type { Payload } from '../../core/values/json.js';
+import { eventBytes } from '../state/event-bytes.js';
 import {
   applyEvent,
   firstTurnDueAt,
@@ -106,6 +107,7 @@ export class ActiveRun {
   /** Steps up to this event start over from the reset, so what became of them is not told by their own events. */
   #resetUpTo = 0;
   historyBytes = 0;
+  #unsavedBytes = 0;
   isNew = false;
   /** Steps whose delivery changed since the last commit. */
   readonly changedSteps = new Set<number>();
@@ -124,9 +126,6 @@ export class ActiveRun {
 
   /** What waits for the turn under way to end. */
   inbox = new Inbox();
-  signalsInInbox = 0;
-  /** Of the signals there: what callers can make grow is bounded. */
-  signalBytesInInbox = 0;
 
   turn: TurnUnderWay | undefined;
   /** Turns in a row that were lost with their worker, and may have been why. */
@@ -157,6 +156,13 @@ export class ActiveRun {
     readonly state: RunState,
   ) {}
 
+  /** The events that a new run begins with, of which its state is made. */
+  beginsWith(events: HistoryEvent[]): void {
+    this.isNew = true;
+    this.unsaved = events;
+    for (const event of events) this.#unsavedBytes += eventBytes(event);
+  }
+
   append(event: NewEvent, now: number): HistoryEvent {
     const { state } = this;
     const numbered = {
@@ -177,6 +183,7 @@ export class ActiveRun {
     }
     applyEvent(state, numbered);
     this.unsaved.push(numbered);
+    this.#unsavedBytes += eventBytes(numbered);
     this.unsent.push(numbered);
     // A run that nobody takes a turn of must not collect its history here; it is on disk.
     if (this.unsent.length > MAX_UNSENT) this.unsent = [];
@@ -190,6 +197,7 @@ export class ActiveRun {
   /** The commit has returned: what it wrote need not be written again. */
   saved({ historyBytes, isActive, wakeAt }: Saved): void {
     this.historyBytes += historyBytes;
+    this.#unsavedBytes = 0;
     this.#unsentBytes = this.unsent.length === 0 ? 0 : this.#unsentBytes + historyBytes;
     if (this.#unsentBytes > MAX_UNSENT_BYTES) {
       this.unsent = [];
@@ -217,6 +225,15 @@ export class ActiveRun {
 
   get isClosed(): boolean {
     return isClosed(this.state);
+  }
+
+  /** What its history has, or will have once it is saved and has taken what waits. */
+  get extent(): { events: number; bytes: number } {
+    const { events, bytes } = this.inbox.waiting;
+    return {
+      events: this.state.lastEventId + events,
+      bytes: this.historyBytes + this.#unsavedBytes + bytes,
+    };
   }
 
   /** When something happens to the run by itself, the retry of a failed turn included. */
@@ -253,6 +270,11 @@ export class ActiveRun {
       !this.isBackingOff &&
       (this.state.turnScheduledEventId !== undefined || (this.admitted.length > 0 && !this.isPaused))
     );
+  }
+
+  /** What comes now waits until a worker has made the turn before it, or until its retry begins. */
+  get hasTurnToMake(): boolean {
+    return this.turn !== undefined || this.state.turnScheduledEventId !== undefined || this.isBackingOff;
   }
 
   /** None of its steps is handed out and updates wait; its turns are made, and deliver nothing. */

@@ -7,6 +7,16 @@
  * 2. What is on disk is remembered only when the commit has returned (`saved`).
  */
 import type { NewEvent } from '../../core/history/event.js';
+import { isPauseSignal } from '../../core/run/pause.js';
+import { eventBytes } from '../state/event-bytes.js';
+
+/** What waits counts as what it will be: a part of the history. */
+export interface Waiting {
+  events: number;
+  bytes: number;
+  /** Those of callers and workflows. */
+  signals: number;
+}
 
 export interface InboxGroup {
   seq: number;
@@ -14,6 +24,7 @@ export interface InboxGroup {
 }
 
 export class Inbox {
+  #waiting: Waiting = { events: 0, bytes: 0, signals: 0 };
   #groups: InboxGroup[] = [];
   #nextSeq = 1;
   /** Groups up to this number have been saved; those of them that are no longer here were taken. */
@@ -27,15 +38,31 @@ export class Inbox {
     inbox.#groups = groups;
     inbox.#savedUpTo = groups.at(-1)?.seq ?? 0;
     inbox.#nextSeq = inbox.#savedUpTo + 1;
+    for (const { events } of groups) inbox.#count(events);
     return inbox;
   }
 
   push(events: NewEvent[]): void {
     this.#groups.push({ seq: this.#nextSeq++, events });
+    this.#count(events);
+  }
+
+  #count(events: readonly NewEvent[]): void {
+    for (const event of events) {
+      this.#waiting.events++;
+      this.#waiting.bytes += eventBytes(event);
+      const isSignal = event.type === 'WORKFLOW_EXECUTION_SIGNALED';
+      if (isSignal && !isPauseSignal(event.attributes.signalName)) this.#waiting.signals++;
+    }
+  }
+
+  get waiting(): Readonly<Waiting> {
+    return this.#waiting;
   }
 
   /** All that waits, in the order in which it came; from now on it is the caller's to record. */
   take(): NewEvent[][] {
+    this.#waiting = { events: 0, bytes: 0, signals: 0 };
     const [first] = this.#groups;
     if (first && first.seq <= this.#savedUpTo) this.#hasTakenRows = true;
     const groups = this.#groups.map((group) => group.events);
