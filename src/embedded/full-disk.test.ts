@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TurnTask } from '../core/task.js';
 import type { RunRef } from '../engine.js';
 import { EmbeddedEngine } from './index.js';
 import { CATALOG, complete, Folder, ScriptedWorker, step, timer } from './scripted-worker.fixture.js';
@@ -135,6 +136,49 @@ describe.skipIf(!disk)(name, () => {
     const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
     expect(events.filter((event) => event.type === 'WORKFLOW_EXECUTION_SIGNALED')).toHaveLength(5);
     await start(engine, 'three');
+  });
+
+  it('reads go on: a query is answered from what is on disk, and refused where that is behind', async () => {
+    const worker = new ScriptedWorker(engine);
+    const quiet = await start(engine, 'quiet');
+    await worker.turn(timer(1, 60_000));
+    const run = await start(engine, 'one');
+    const first = await worker.next('turn');
+    await engine.recordTrace(run, {});
+    fill();
+    const carried = Promise.allSettled([engine.query(run, 'state', [])]);
+    const big = JSON.stringify('x'.repeat(50_000));
+    worker.completeTurn(first, [{ ...step(1), input: [big] } as ReturnType<typeof step>]);
+    const answer = (task: TurnTask) => {
+      const answers = task.queries.map(
+        ({ queryId }) => ({ kind: 'answered', queryId, result: '1' }) as const,
+      );
+      worker.completeTurn(task, [], answers);
+    };
+    answer(await worker.next('turn'));
+    // It was answered before anybody knew that the disk is full.
+    expect(await carried).toMatchObject([{ status: 'rejected', reason: isFull }]);
+    await vi.waitFor(() => expect(engine.ready()).rejects.toMatchObject(isFull), 60_000);
+
+    const later = expect(engine.query(run, 'state', [])).rejects.toMatchObject(isFull);
+    answer(await worker.next('turn'));
+    await later;
+    const asked = engine.query(quiet, 'state', []);
+    answer(await worker.next('turn'));
+    expect(await asked).toBe('1');
+    expect(await engine.describe(run)).toMatchObject({ status: 'running', historyLength: 2 });
+    expect(await engine.outcome(run, { waitMs: 10 })).toBeUndefined();
+    const page = await engine.history(run, { afterEventId: 0, limit: 10 });
+    expect(page).toMatchObject({ ended: false, events: [{ id: 1 }, { id: 2 }] });
+    expect((await engine.history(run, { afterEventId: 2, limit: 10, waitMs: 10 })).events).toEqual([]);
+    expect((await engine.list({}, { limit: 10 })).runs).toHaveLength(2);
+    await engine.cost(run, 'tree', () => {});
+    const why = engine.why(quiet);
+    answer(await worker.next('turn'));
+    expect(await why).toMatchObject({ status: 'running' });
+    expect(await engine.why(run)).toMatchObject({ status: 'running' });
+    makeSpace();
+    await vi.waitFor(() => engine.ready(), 60_000);
   });
 
   it('a caller who waits for a run that found no space is told so', async () => {

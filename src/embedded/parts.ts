@@ -73,6 +73,7 @@ export function makeParts(
       failed: onFailed,
       full: (isFull) => {
         if (isFull) {
+          queries.diskIsFull();
           log.error(
             {},
             'the disk is full: starts and messages are refused, nothing is lost, and it is tried again every second',

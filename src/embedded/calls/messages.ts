@@ -52,7 +52,7 @@ export class Messages {
         },
         refuse: (error) => {
           done();
-          reject(new PerdureError(error.name, error.message, { workflowId, runId }));
+          reject(new PerdureError(error.name, error.message, { ...error.details, workflowId, runId }));
         },
       };
       const done = this.#giveUpLater(run, { withinMs, waitsForResume: false }, (error) => {

@@ -5,6 +5,7 @@
  * 2. A query changes nothing. A worker that is asked gets the run's history and gives back only answers.
  * 3. Every query is answered or refused, also when its worker dies, its run is held back or no connected code fits it. One that has cost a worker
  *    is asked once more, by itself, and then refused.
+ * 4. However many wait, those that go together fit into one message, and so do their answers.
  */
 import { PerdureError } from '../../core/errors.js';
 import type { Failure } from '../../core/history/failure.js';
@@ -12,12 +13,37 @@ import type { QueryAnswer } from '../../core/task.js';
 import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
 import type { ActiveRun, WaitingQuery } from '../store/active-run.js';
+import { RETRY_AFTER_SECONDS } from '../store/folder/free-space.js';
 import { turnKey, type Verdict, type WorkerConnection } from '../workers/worker-connection.js';
 import { eventsFor, turnTask } from './turn-task.js';
 
+/** Answers have the size of a payload at most, twice that when they are full of quotes, and the turn's commands go with them. */
+const MAX_IN_ONE_MESSAGE = 16;
+/** Of what they ask; the events go with them. */
+const MAX_BYTES_IN_ONE_MESSAGE = 8 * 1024 * 1024;
+
+/** The first of the queries; at least one. */
+export function inOneMessage(queries: readonly WaitingQuery[]): WaitingQuery[] {
+  let bytes = 0;
+  const end = queries.findIndex(({ input }, index) => {
+    for (const payload of input) bytes += Buffer.byteLength(payload);
+    return index >= MAX_IN_ONE_MESSAGE || (index > 0 && bytes > MAX_BYTES_IN_ONE_MESSAGE);
+  });
+  return end < 0 ? [...queries] : queries.slice(0, end);
+}
+
+interface Asked {
+  runId: string;
+  queries: WaitingQuery[];
+  /** The last event that the answers can show. */
+  upTo: number;
+}
+
 export class Queries {
   /** Those that were asked by themselves, by the number of the turn that carries them. */
-  readonly #underWay = new Map<number, { runId: string; queries: WaitingQuery[] }>();
+  readonly #underWay = new Map<number, Asked>();
+  /** Those that were answered from what is not on disk yet. */
+  readonly #untilOnDisk = new Set<readonly WaitingQuery[]>();
 
   constructor(
     private readonly kernel: Kernel,
@@ -57,10 +83,10 @@ export class Queries {
     // Reading may find the run damaged; until then nothing is taken from it.
     const events = eventsFor(this.kernel, run, worker);
     const harmless = run.queries.filter(({ hasCost }) => !hasCost);
-    const queries = harmless.length > 0 ? harmless : run.queries.slice(0, 1);
+    const queries = harmless.length > 0 ? inOneMessage(harmless) : run.queries.slice(0, 1);
     run.queries = run.queries.filter((query) => !queries.includes(query));
     const turnId = this.kernel.dispatcher.nextTurnId();
-    this.#underWay.set(turnId, { runId, queries });
+    this.#underWay.set(turnId, { runId, queries, upTo: run.state.lastEventId });
     worker.turns.set(turnId, runId);
     this.kernel.dispatcher.remember(runId, worker, run.state.lastEventId);
     run.unsent = [];
@@ -76,8 +102,9 @@ export class Queries {
   completed(worker: WorkerConnection, turnId: number, answers: readonly QueryAnswer[]): boolean {
     const underWay = this.#end(worker, turnId);
     if (!underWay) return false;
-    this.release(underWay.queries, answers);
-    this.#askTheOthers(underWay.runId);
+    const { runId, queries, upTo } = underWay;
+    this.release(this.kernel.runs.inMemory(runId), upTo, queries, answers);
+    this.#askTheOthers(runId);
     return true;
   }
 
@@ -140,17 +167,33 @@ export class Queries {
     }
   }
 
-  /** An answer may show what the turn before it decided, so it waits for that to be on disk. */
-  release(queries: readonly WaitingQuery[], answers: readonly QueryAnswer[]): void {
+  /** An answer may show what happened up to that event of the run, so it waits for that to be on disk. */
+  release(
+    run: ActiveRun | undefined,
+    upTo: number,
+    queries: readonly WaitingQuery[],
+    answers: readonly QueryAnswer[],
+  ): void {
     if (queries.length === 0) return;
-    const byId = new Map(answers.map((answer) => [answer.queryId, answer]));
+    const firstUnsaved = run?.unsaved[0];
+    if (!firstUnsaved || firstUnsaved.id > upTo) {
+      tell(queries, answers);
+      return;
+    }
+    this.#untilOnDisk.add(queries);
     this.kernel.commit.afterCommit(() => {
-      for (const query of queries) {
-        const answer = byId.get(query.queryId);
-        if (answer) query.resolve(answer);
-        else query.refuse(new PerdureError('QueryFailedError', 'the worker did not answer the query'));
-      }
+      if (this.#untilOnDisk.delete(queries)) tell(queries, answers);
     });
+    if (this.kernel.commit.isFull) this.diskIsFull();
+  }
+
+  /** What was to be on disk before these are answered will not be there for some time. */
+  diskIsFull(): void {
+    const message =
+      'the disk of the server is full, and what the run has done last is not on it yet: the query can be answered when there is space';
+    const error = new PerdureError('StorageFullError', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    for (const queries of this.#untilOnDisk) for (const query of queries) query.refuse(error);
+    this.#untilOnDisk.clear();
   }
 
   /** The run is held back. */
@@ -164,7 +207,7 @@ export class Queries {
     if (run && run.queries.length > 0) this.lifecycle.goOn(run);
   }
 
-  #askAgain({ runId, queries }: { runId: string; queries: WaitingQuery[] }): void {
+  #askAgain({ runId, queries }: Asked): void {
     const run = this.kernel.runs.get(runId);
     if (!run) return;
     run.queries.unshift(...queries);
@@ -173,13 +216,22 @@ export class Queries {
     this.lifecycle.goOn(run);
   }
 
-  #end(worker: WorkerConnection, turnId: number): { runId: string; queries: WaitingQuery[] } | undefined {
+  #end(worker: WorkerConnection, turnId: number): Asked | undefined {
     const underWay = this.#underWay.get(turnId);
     if (!underWay) return undefined;
     this.#underWay.delete(turnId);
     worker.turns.delete(turnId);
     this.kernel.dispatcher.freed(worker);
     return underWay;
+  }
+}
+
+function tell(queries: readonly WaitingQuery[], answers: readonly QueryAnswer[]): void {
+  const byId = new Map(answers.map((answer) => [answer.queryId, answer]));
+  for (const query of queries) {
+    const answer = byId.get(query.queryId);
+    if (answer) query.resolve(answer);
+    else query.refuse(new PerdureError('QueryFailedError', 'the worker did not answer the query'));
   }
 }
 

@@ -29,7 +29,7 @@ import type { ActiveRun, AdmittedUpdate, TurnUnderWay, WaitingQuery } from '../s
 import { turnNeed } from '../workers/task-need.js';
 import { turnKey, type Verdict, type WorkerConnection } from '../workers/worker-connection.js';
 import type { HeldBackRuns } from './held-back.js';
-import type { Queries } from './queries.js';
+import { inOneMessage, type Queries } from './queries.js';
 import type { TurnRecord } from './turn-record.js';
 import { causesOf, eventsAfter, eventsFor, turnIsSent, turnTask } from './turn-task.js';
 
@@ -147,7 +147,7 @@ export class Turns {
       }
       this.lifecycle.takeInbox(run);
     } else if (!this.record.recorded(run, turn, worker, commands)) return;
-    this.queries.release(turn.queries, answer.answers);
+    this.queries.release(run, run.state.lastEventId, turn.queries, answer.answers);
     if (!run.isClosed) this.lifecycle.goOn(run);
   }
 
@@ -290,7 +290,8 @@ function takeMessages(run: ActiveRun): { updates: AdmittedUpdate[]; queries: Wai
     return { updates: run.takeAdmitted((each) => each === costly), queries: [] };
   }
   const updates = takesUpdates ? run.takeAdmitted(({ hasCost }) => !hasCost) : [];
-  const queries = run.queries.filter(({ hasCost, isGivenUp }) => !hasCost && !isGivenUp);
-  run.queries = run.queries.filter(({ hasCost }) => hasCost);
+  run.queries = run.queries.filter(({ isGivenUp }) => !isGivenUp);
+  const queries = inOneMessage(run.queries.filter(({ hasCost }) => !hasCost));
+  run.queries = run.queries.filter((query) => !queries.includes(query));
   return { updates, queries };
 }

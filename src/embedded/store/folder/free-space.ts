@@ -11,7 +11,7 @@ import type { Log } from '../../../core/log.js';
 const LOOK_EVERY_MS = 1_000;
 
 /** After which a caller who was refused should ask again. */
-const RETRY_AFTER_SECONDS = 5;
+export const RETRY_AFTER_SECONDS = 5;
 
 export class FreeSpace {
   #lookedAt = Number.NEGATIVE_INFINITY;
