@@ -235,3 +235,36 @@ describe('what queries and refused updates assign', () => {
     expect(resultOf(run.fireTimer('1').turn())).toEqual(untouched);
   });
 });
+
+describe('what queries go through', () => {
+  const source: Source = ({ workflow, sleep, defineQuery, setHandler }) =>
+    workflow({
+      name: 'test',
+      fn: async () => {
+        const numbers = (function* () {
+          for (let n = 1; ; n++) yield n;
+        })();
+        const letters = ['a', 'b', 'c'].values();
+        const seen = new Set(['x', 'y']).values();
+        const all = [['k', 'v'].values()];
+        setHandler(defineQuery('loop'), () => {
+          for (const n of numbers) return n;
+          return 0;
+        });
+        setHandler(defineQuery('spread'), () => [...letters]);
+        setHandler(defineQuery('arguments'), () => Math.max(...(letters as Iterable<never>)));
+        setHandler(defineQuery('parameters'), () => all.map(([first]) => first));
+        setHandler(defineQuery('list'), () => [...seen]);
+        await sleep(1);
+        return [numbers.next().value, [...letters], [...seen], [...all[0]!]];
+      },
+    });
+
+  test.each(['loop', 'spread', 'arguments', 'parameters', 'list'])('is there for the run: %s', (name) => {
+    const run = new ScriptedRun(source);
+    run.start().turn();
+    run.turnAndAnswers({ readOnly: true, queries: [{ name }] });
+    const left = [undefined, ['a', 'b', 'c'], ['x', 'y'], ['k', 'v']];
+    expect(resultOf(run.fireTimer('1').turn())).toMatchObject([expect.any(Number), ...left.slice(1)]);
+  });
+});
