@@ -1,4 +1,6 @@
 /** What retention must not remove, and what it must not leave. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../core/history/command.js';
 import type { RunRef } from '../../engine.js';
@@ -99,6 +101,35 @@ describe('removal', () => {
     expect((await engine.describe(run)).status).toBe('completed');
     clock.ms += 1_000;
     expect(await gone(run)).toBe(true);
+  });
+
+  it('is not told of a run that cannot be removed', async () => {
+    const clock = new HandClock();
+    engine = folder.open({ clock, limits: { retentionMs: DAY } });
+    worker = new ScriptedWorker(engine);
+    const ids: string[] = [];
+    for (const workflowId of ['stays', 'goes']) {
+      const run = await start(workflowId);
+      ids.push(run.runId);
+      await worker.turn(complete());
+      await engine.outcome(run, { waitMs: 5_000 });
+    }
+    await engine.close();
+    const db = new Database(join(folder.path, 'perdure.db'));
+    db.exec(`CREATE TRIGGER stays BEFORE DELETE ON runs WHEN old.run_id = '${ids[0]}'
+      BEGIN SELECT RAISE(ABORT, 'it cannot be removed'); END`);
+    db.close();
+    engine = folder.open({ clock, limits: { retentionMs: 50 } });
+    const told: string[] = [];
+    engine.watch({ removed: (runId) => told.push(runId) });
+    clock.ms += 1_000;
+    expect(await gone({ workflowId: 'goes', runId: ids[1]! })).toBe(true);
+    expect((await engine.describe({ workflowId: 'stays' })).status).toBe('completed');
+    await engine.close();
+    expect(told).toEqual([ids[1]]);
+    const after = new Database(join(folder.path, 'perdure.db'));
+    after.exec('DROP TRIGGER stays');
+    after.close();
   });
 
   it('counts from the end of a run, however long ago it was started', async () => {

@@ -49,11 +49,16 @@ export class Retention {
       return true;
     }
     for (const { key, runId } of expired) {
+      // A removal that cannot be made is left out of the commit, and the run is still there.
+      let isGone = false;
       commit.write(() => {
+        isGone = false;
         tables.deleteRun(key);
+        isGone = true;
         faultPoint('retention');
       });
       commit.afterCommit(() => {
+        if (!isGone) return;
         runs.removed(runId);
         listeners.removed(runId);
       });
