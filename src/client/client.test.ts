@@ -28,6 +28,7 @@ import {
   json,
   ScriptedServer,
   silence,
+  stream,
 } from './scripted-server.fixture.js';
 
 const RUN = '01900000-0000-7000-8000-000000000001';
@@ -510,6 +511,60 @@ describe('errors', () => {
     expect(thrown.message).toContain(server.url);
     expect(thrown.message).toMatch(/ECONNREFUSED/);
     expect(thrown.isUnsent).toBe(true);
+  });
+
+  describe('say that nothing was sent only where that holds for every try', () => {
+    /** The last that it answers; from then on it cannot be reached. */
+    const last =
+      (answer: Answerer): Answerer =>
+      async (response, received) => {
+        response.once('close', () => void server.close());
+        await answer(response, received);
+      };
+    const status = json(200, { ...REF, status: 'running' });
+    const closed = error(409, 'WorkflowAlreadyClosedError', REF);
+
+    it.each<[string, (of: Client) => Promise<unknown>, Answerer[]]>([
+      ['a start whose connection broke', (of) => of.workflow('order').start(1), [hangUp]],
+      [
+        'a start that a proxy refused',
+        (of) => of.workflow('order').start(1),
+        [error(503, 'EngineUnavailableError')],
+      ],
+      [
+        'a signal that came too often',
+        (of) => of.handle('w').signal('go'),
+        [error(429, 'TooManyRequestsError')],
+      ],
+      [
+        'a run that is there',
+        (of) => of.workflow('order').run(1),
+        [error(408, 'WorkflowExecutionTimedOutError', REF)],
+      ],
+      ['a wait that began', (of) => of.handle('w').result(), [error(424, 'WorkflowNotCompletedError', REF)]],
+      [
+        'a stop of a run that had gone on',
+        (of) => of.handle('w').stop(),
+        [status, json(200, { ...REF, status: 'continued_as_new' })],
+      ],
+      ['a terminate of a closed run', (of) => of.handle('w').terminate(), [status, closed]],
+      [
+        'a stream that broke',
+        (of) => of.handle('w').history({ follow: true }).next(),
+        [stream([], 'breaks')],
+      ],
+    ])('%s', async (_what, call, answers) => {
+      server.script(...answers.slice(0, -1), last(answers.at(-1)!));
+      const thrown = await rejection(call(client({ retryForMs: 300 })), ConnectionError);
+      expect(thrown.message).toMatch(/ECONNREFUSED/);
+      expect(thrown.isUnsent).toBe(false);
+    });
+
+    it('a stop of which only the run was found', async () => {
+      server.script(last(status));
+      const thrown = await rejection(client({ retryForMs: 300 }).handle('w').stop(), ConnectionError);
+      expect(thrown.isUnsent).toBe(true);
+    });
   });
 });
 

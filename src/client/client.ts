@@ -1,7 +1,7 @@
 /** `createClient`: starting workflows, and everything that is not about one of them. */
 
 import { Body } from './body.js';
-import { ApiError, CallTimeoutError, outputOf } from './errors.js';
+import { ApiError, afterSending, CallTimeoutError, outputOf } from './errors.js';
 import { WorkflowHandle } from './handle.js';
 import { type Call, type CallOptions, type ClientOptions, limited, segment, Transport } from './transport.js';
 import type { AnyWorkflow, InputThen, WorkflowInputOf, WorkflowOutputOf } from './types.js';
@@ -189,7 +189,8 @@ export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
         return this.handle(workflowId).outcome({ signal });
       }
     }).catch((error) => {
-      throw error instanceof CallTimeoutError ? new CallTimeoutError(options.timeoutMs!, known) : error;
+      if (error instanceof CallTimeoutError) throw new CallTimeoutError(options.timeoutMs!, known);
+      throw known.runId === undefined ? error : afterSending(error);
     });
     return outputOf(result) as WorkflowOutputOf<W>;
   }

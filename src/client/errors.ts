@@ -43,13 +43,19 @@ export class ClientError extends Error {
   }
 }
 
-/** No answer: the server cannot be reached, or the connection broke. `isUnsent` when it surely did not get the call. */
+/** No answer: the server cannot be reached, or the connection broke. `isUnsent` when no try of the call can have got there. */
 export class ConnectionError extends ClientError {
   readonly isUnsent: boolean;
   constructor(message: string, isUnsent: boolean, cause: unknown) {
     super('ConnectionError', message, { cause });
     this.isUnsent = isUnsent;
   }
+}
+
+/** As it is for a call of which something may have reached the server before, whatever became of the last try. */
+export function afterSending(error: unknown): unknown {
+  if (!(error instanceof ConnectionError && error.isUnsent)) return error;
+  return new ConnectionError(error.message, false, error.cause);
 }
 
 /** `timeoutMs` of the call has passed. What was started goes on. */

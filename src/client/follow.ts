@@ -8,7 +8,7 @@
  */
 import { ERROR_STATUS, type ErrorName } from '../core/errors.js';
 import { Body } from './body.js';
-import { apiError, ConnectionError, type ErrorBody, UnexpectedAnswerError } from './errors.js';
+import { afterSending, apiError, ConnectionError, type ErrorBody, UnexpectedAnswerError } from './errors.js';
 import { type Frame, frames } from './event-stream.js';
 import { type Call, mayRepeat, type Transport } from './transport.js';
 import type { HistoryEvent } from './wire.js';
@@ -33,6 +33,7 @@ export async function* follow(
 ): AsyncGenerator<RunEvent, void, void> {
   const patience = transport.patience(signal);
   const position = new Position(pinnedRunId, lastEventId);
+  let isUnsent = true;
   for (;;) {
     const call: Call = {
       method: 'GET',
@@ -45,6 +46,7 @@ export async function* follow(
     try {
       signal?.throwIfAborted();
       stream = await transport.exchange(call, signal, open);
+      isUnsent = false;
       if (stream) {
         for await (const frame of frames(textOf(stream, signal))) {
           patience.restore();
@@ -60,8 +62,10 @@ export async function* follow(
         throw new ConnectionError('The stream ended before the run did', false, undefined);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (!mayRepeat(call, error)) throw error;
-      await patience.wait(error);
+      const told = isUnsent ? error : afterSending(error);
+      if (!mayRepeat(call, error)) throw told;
+      isUnsent &&= error instanceof ConnectionError && error.isUnsent;
+      await patience.wait(told);
     } finally {
       stream?.close();
     }

@@ -1,7 +1,7 @@
 /** One workflow that is there: everything that can be asked of it and done to it. */
 import { segmentOfId } from '../core/values/id-segment.js';
 import { bound } from './bounded.js';
-import { ApiError, type ClientError, outputOf, WorkflowAlreadyClosedError } from './errors.js';
+import { ApiError, afterSending, type ClientError, outputOf, WorkflowAlreadyClosedError } from './errors.js';
 import { follow, type RunEvent } from './follow.js';
 import { type Call, type CallOptions, limited, limitsOf, segment, type Transport } from './transport.js';
 import type { AnyWorkflow, InputThen, MessageName, PayloadOf, ReplyOf, WorkflowOutputOf } from './types.js';
@@ -97,14 +97,14 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   outcome({ waitMs = Number.POSITIVE_INFINITY, ...options }: OutcomeOptions = {}): Promise<Result> {
     return limited(options, async (signal) => {
       const until = performance.now() + waitMs;
-      for (;;) {
+      for (let hasAsked = false; ; hasAsked = true) {
         const wait = Math.max(0, Math.min(WAIT_MS, Math.round(until - performance.now())));
         try {
           const call = this.#read('result', { signal }, wait === 0 ? {} : { wait });
           return await this.transport.json<Result>({ ...call, waitMs: wait });
         } catch (error) {
           const isOpen = (error as ClientError).name === 'WorkflowNotCompletedError';
-          if (!isOpen || performance.now() >= until) throw error;
+          if (!isOpen || performance.now() >= until) throw hasAsked ? afterSending(error) : error;
         }
       }
     });
@@ -160,8 +160,11 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
         });
       } catch (error) {
         if (!(error instanceof WorkflowAlreadyClosedError)) throw error;
-        const { workflowId, runId, status } = await this.transport.json<StatusRecord>({
+        const asking = this.transport.json<StatusRecord>({
           ...{ ...call, method: 'GET', path: `${path}/status`, isRepeatable: true },
+        });
+        const { workflowId, runId, status } = await asking.catch((lost) => {
+          throw afterSending(lost);
         });
         // It was an earlier try of this very call that closed the run, and its answer got lost.
         if (isUnclear && status === 'terminated') return { workflowId, runId, terminated: true };
@@ -210,10 +213,14 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     act: (path: string, options: CallOptions) => Promise<T | undefined>,
   ): Promise<T> {
     return limited(options, async (signal) => {
-      for (;;) {
-        const runId = this.runId ?? (await this.status({ signal })).runId;
-        const answer = await act(`${this.#path}/runs/${segment(runId)}`, { signal });
-        if (answer !== undefined) return answer;
+      for (let hasActed = false; ; hasActed = true) {
+        try {
+          const runId = this.runId ?? (await this.status({ signal })).runId;
+          const answer = await act(`${this.#path}/runs/${segment(runId)}`, { signal });
+          if (answer !== undefined) return answer;
+        } catch (error) {
+          throw hasActed ? afterSending(error) : error;
+        }
       }
     });
   }

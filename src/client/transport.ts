@@ -8,6 +8,7 @@
 import { withoutTrailingSlashes } from '../core/values/base-url.js';
 import { type Bounds, bounded } from './bounded.js';
 import {
+  afterSending,
   apiError,
   CallTimeoutError,
   ClientError,
@@ -116,12 +117,15 @@ export class Transport {
   async answer<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
     return limited(call, async (signal) => {
       const patience = this.patience(signal);
+      let isUnsent = true;
       for (;;) {
         try {
           return await this.exchange(call, signal, read);
         } catch (error) {
-          if (signal?.aborted || !mayRepeat(call, error)) throw error;
-          await patience.wait(error);
+          const told = isUnsent ? error : afterSending(error);
+          if (signal?.aborted || !mayRepeat(call, error)) throw told;
+          isUnsent &&= error instanceof ConnectionError && error.isUnsent;
+          await patience.wait(told);
         }
       }
     });
