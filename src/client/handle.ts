@@ -50,6 +50,7 @@ export type ResetOptions = CallOptions & { reason?: string } & (
         /** The new run begins anew, with the same input. */
         toStart: true;
         stepName?: undefined;
+        occurrence?: undefined;
       }
   );
 

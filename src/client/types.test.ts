@@ -123,6 +123,8 @@ describe('types', () => {
       expectTypeOf(await client.handle('id').status({ signal })).toEqualTypeOf<StatusRecord>();
       // @ts-expect-error a step or the start, not both
       await client.handle('id').reset({ stepName: 'charge', toStart: true });
+      // @ts-expect-error the start is there once
+      await client.handle('id').reset({ toStart: true, occurrence: 2 });
       // @ts-expect-error a step or the start
       await client.handle('id').reset({ reason: 'because' });
       return filter;

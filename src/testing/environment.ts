@@ -16,6 +16,7 @@ import { Replays } from '../worker/replaying/replays.js';
 import { callbackAt } from './callbacks.js';
 import { loadOnce } from './loading.js';
 import { CATALOG } from './local-worker.js';
+import { refuseUnknown } from './options.js';
 import { Pace } from './pace.js';
 import { budgetAmount, Run, type RunContext } from './run.js';
 import { type Faults, Stage } from './stage.js';
@@ -118,7 +119,7 @@ export class Environment implements TestEnvironment {
     };
     const ref = await this.#stage.call((engine) => engine.start(request), ids);
     await this.#pace.afterMessage();
-    return new Run(this.#context, ref.workflowId, ref.runId);
+    return new Run(this.#context, ref);
   }
 
   async run(workflow: string | AnyWorkflow, input?: unknown, options?: StartOptions): Promise<never> {
@@ -149,7 +150,7 @@ export class Environment implements TestEnvironment {
 
   handle(workflowId: string, runId?: string): Run {
     const found = runId ?? this.#stage.runIdOf(workflowId);
-    if (found !== undefined) return new Run(this.#context, workflowId, found);
+    if (found !== undefined) return new Run(this.#context, { workflowId, runId: found }, runId !== undefined);
     throw new PerdureError('WorkflowNotFoundError', `there is no workflow with id "${workflowId}"`, {
       workflowId,
     });
@@ -220,12 +221,6 @@ function settingsOf(options: TestEnvironmentOptions): Omit<EnvironmentSettings, 
   if (!Number.isSafeInteger(seed)) throw new UsageError(`seed ${String(seed)} is not a whole number`);
   const all: Log = { ...silentLog, ...(log ?? consoleLog) };
   return { isReplayingEveryTurn: replayEveryTurn, startedAt, seed, log: all };
-}
-
-function refuseUnknown(where: string, given: readonly string[], known: readonly string[]): void {
-  const unknown = given.find((key) => !known.includes(key));
-  if (unknown === undefined) return;
-  throw new UsageError(`${where}() has an ${unknownName('option', unknown, known)}`);
 }
 
 const consoleLog: Pick<Log, 'warn' | 'error'> = {

@@ -11,13 +11,14 @@ import { CALLBACK_SIGNAL, FEEDBACK_SIGNAL } from '../core/run/callback.js';
 import type { Why } from '../core/run/why.js';
 import { decodePayload, encodePayload, type Payload } from '../core/values/json.js';
 import type { EmbeddedEngine } from '../embedded/index.js';
-import type { ResetPoint, RunOutcome, RunRef } from '../engine.js';
+import type { ResetPoint, RunOutcome, RunRef, RunSelector } from '../engine.js';
 import type { HandlerDeclarations } from '../sdk/definition.js';
 import { errorOf, UsageError } from '../sdk/errors.js';
 import { checkMessageName } from '../sdk/messages.js';
 import { parse } from '../sdk/schema.js';
 import type { LoadedWorkflows } from '../worker/loading/loader.js';
 import { WorkflowFailedError, WorkflowStuckError } from './errors.js';
+import { refuseUnknown } from './options.js';
 import type { Pace } from './pace.js';
 import type { Stage } from './stage.js';
 import type { StepBook } from './step-book.js';
@@ -25,6 +26,7 @@ import type {
   CostOptions,
   Costs,
   FeedbackOptions,
+  PauseOptions,
   StatusRecord,
   StepCall,
   StepLike,
@@ -48,12 +50,19 @@ const RECORDED = Symbol('recorded');
 type Kind = 'signal' | 'query' | 'update';
 const DECLARED = { signal: 'signals', query: 'queries', update: 'updates' } as const;
 
+/** As a handle of the client: it speaks to the latest run of its id, unless it is bound to one. */
 export class Run implements TestRun {
+  readonly workflowId: string;
+  readonly runId: string;
+
   constructor(
     private readonly context: RunContext,
-    readonly workflowId: string,
-    readonly runId: string,
-  ) {}
+    { workflowId, runId }: RunRef,
+    private readonly isBound = false,
+  ) {
+    this.workflowId = workflowId;
+    this.runId = runId;
+  }
 
   /** Whatever the workflow's type says that it is. */
   async result(): Promise<never> {
@@ -69,7 +78,7 @@ export class Run implements TestRun {
   }
 
   async status(): Promise<StatusRecord> {
-    const run = await this.#call((engine) => engine.describe(this.#ref));
+    const run = await this.#call((engine) => engine.describe(this.#selector));
     const { workflowId, runId, workflowType, catalog, status, startedAt, completedAt, historyLength } = run;
     const record = {
       workflowId,
@@ -107,9 +116,10 @@ export class Run implements TestRun {
     const { stage, pace } = this.context;
     const { updateId } = stage.newIds(name);
     let answer: UpdateAnswer | undefined;
+    const asked = stage.runIdOf(this.workflowId) ?? this.runId;
     // An engine that was killed may have accepted it: then its outcome is in the history, or will be.
     const accepted = async (engine: EmbeddedEngine) =>
-      (await this.#isAccepted(engine, updateId)) ? RECORDED : undefined;
+      (await this.#isAccepted(engine, updateId, asked)) ? RECORDED : undefined;
     const ask = async (engine: EmbeddedEngine): Promise<UpdateAnswer> => ({
       value: await engine.update({ workflowId: this.workflowId }, name, input),
     });
@@ -122,7 +132,7 @@ export class Run implements TestRun {
       },
     );
     const settled = await pace.until(
-      async () => answer ?? (await this.#call((engine) => this.#updateOutcome(engine, updateId))),
+      async () => answer ?? (await this.#call((engine) => this.#updateOutcome(engine, updateId, asked))),
       () => this.#stuck(),
     );
     await pace.afterMessage();
@@ -138,7 +148,7 @@ export class Run implements TestRun {
 
   async stop(): Promise<void> {
     try {
-      await this.#call((engine) => engine.cancel(this.#ref));
+      await this.#call((engine) => engine.cancel(this.#selector));
     } catch (error) {
       if (!(error instanceof PerdureError && error.name === 'WorkflowAlreadyClosedError')) throw error;
     }
@@ -146,21 +156,33 @@ export class Run implements TestRun {
   }
 
   async terminate(reason = 'The workflow was terminated'): Promise<void> {
-    await this.#call((engine) => engine.terminate(this.#ref, reason));
+    await this.#call((engine) => engine.terminate(this.#selector, reason));
     await this.context.pace.afterMessage();
   }
 
-  async reset(point: ResetPoint): Promise<Run> {
+  async pause({ reason, ...unknown }: PauseOptions = {}): Promise<void> {
+    refuseUnknown('pause', Object.keys(unknown), ['reason']);
+    await this.#call((engine) => engine.pause(this.#selector, { reason, by: 'operator' }));
+    await this.context.pace.afterMessage();
+  }
+
+  async resume(): Promise<void> {
+    await this.#call((engine) => engine.resume(this.#selector));
+    await this.context.pace.afterMessage();
+  }
+
+  async reset(given: ResetPoint): Promise<Run> {
+    const point = checkedPoint(given);
     const { stage, pace } = this.context;
     const { runId: newId } = stage.newIds('');
     const made = { workflowId: this.workflowId, runId: newId };
-    const { workflowId, runId } = await stage.callUnless<RunRef>(
+    const ref = await stage.callUnless<RunRef>(
       (engine) => engine.describe(made).catch(() => undefined),
-      (engine) => engine.reset(this.#ref, point),
+      (engine) => engine.reset(this.#selector, point),
       { runId: newId },
     );
     await pace.afterMessage();
-    return new Run(this.context, workflowId, runId);
+    return new Run(this.context, ref);
   }
 
   async history(): Promise<WireEvent[]> {
@@ -177,14 +199,14 @@ export class Run implements TestRun {
   }
 
   why(): Promise<Why> {
-    return this.#call((engine) => engine.why(this.#ref));
+    return this.#call((engine) => engine.why(this.#selector));
   }
 
   cost({ scope = 'run' }: CostOptions = {}): Promise<Costs> {
     return this.#call(async (engine) => {
       const sums = new RunSums();
       const records: Costs['records'] = [];
-      const { budget } = await engine.cost(this.#ref, scope, (run) => {
+      const { budget } = await engine.cost(this.#selector, scope, (run) => {
         const { workflowId, runId } = run;
         sums.add(run);
         for (const record of run.records) {
@@ -198,13 +220,15 @@ export class Run implements TestRun {
 
   async setBudget(amount: number | string): Promise<BudgetState> {
     const text = budgetAmount(amount);
-    const { budget } = await this.#call((engine) => engine.setBudget(this.#ref, text));
+    const { budget } = await this.#call((engine) => engine.setBudget(this.#selector, text));
     await this.context.pace.afterMessage();
     return budget;
   }
 
-  get #ref(): { workflowId: string; runId: string } {
-    return { workflowId: this.workflowId, runId: this.runId };
+  /** The run that is spoken to. */
+  get #selector(): RunSelector {
+    const { workflowId, runId } = this;
+    return this.isBound ? { workflowId, runId } : { workflowId };
   }
 
   #call<T>(action: (engine: EmbeddedEngine) => Promise<T>): Promise<T> {
@@ -213,7 +237,7 @@ export class Run implements TestRun {
 
   /** The outcome, if there is one. @throws WorkflowStuckError when the code does not fit the history */
   async #outcome(): Promise<RunOutcome | undefined> {
-    const outcome = await this.#call((engine) => engine.outcome(this.#ref, { followChain: true }));
+    const outcome = await this.#call((engine) => engine.outcome(this.#selector, { followChain: true }));
     if (outcome) return outcome;
     for (const [runId, { workflowId, message }] of this.context.stage.turnFailures) {
       if (!(await this.#isOwn({ workflowId, runId }))) continue;
@@ -230,13 +254,16 @@ export class Run implements TestRun {
 
   /** Asks whether the run waits for somebody to act, and nothing has happened to it since this was asked before. */
   #stillness(): () => Promise<boolean> {
-    const { workflowId } = this;
-    let length = -1;
+    let before: string | undefined;
     return async () => {
-      const { historyLength } = await this.#call((engine) => engine.describe({ workflowId }));
-      const wasStill = historyLength === length;
-      length = historyLength;
-      return wasStill && (await this.#call((engine) => engine.why({ workflowId }))).isStuck;
+      // Also of a bound run it is those that continue it that get on.
+      const { runId, historyLength } = await this.#call((engine) =>
+        engine.describe({ workflowId: this.workflowId }),
+      );
+      const now = `${runId}/${historyLength}`;
+      const wasStill = now === before;
+      before = now;
+      return wasStill && (await this.#call((engine) => engine.why({ workflowId: this.workflowId }))).isStuck;
     };
   }
 
@@ -253,9 +280,10 @@ export class Run implements TestRun {
   }
 
   async #stuck(): Promise<never> {
-    const { workflowType } = await this.status();
-    const why = await this.#call((engine) => engine.why({ workflowId: this.workflowId }));
-    throw new WorkflowStuckError({ ...this.#ref, workflowType }, await this.#inDepth(why));
+    const { workflowId } = this;
+    const { workflowType, runId } = await this.#call((engine) => engine.describe({ workflowId }));
+    const why = await this.#call((engine) => engine.why({ workflowId }));
+    throw new WorkflowStuckError({ workflowId, runId, workflowType }, await this.#inDepth(why));
   }
 
   /** What a run waits for that waits for its child is what that child waits for. */
@@ -285,40 +313,71 @@ export class Run implements TestRun {
     return { name, input };
   }
 
-  async #isAccepted(engine: EmbeddedEngine, updateId: string): Promise<boolean> {
-    const events = await this.#eventsFrom(engine);
-    return events.some(
-      ({ type, attributes }) =>
-        type === 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED' && attributes.updateId === updateId,
-    );
+  async #isAccepted(engine: EmbeddedEngine, updateId: string, sinceRunId: string): Promise<boolean> {
+    for await (const { type, attributes } of this.#eventsSince(engine, sinceRunId)) {
+      if (type === 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED' && attributes.updateId === updateId) return true;
+    }
+    return false;
   }
 
-  async #updateOutcome(engine: EmbeddedEngine, updateId: string): Promise<UpdateAnswer | undefined> {
-    for (const { type, attributes } of await this.#eventsFrom(engine)) {
+  async #updateOutcome(
+    engine: EmbeddedEngine,
+    updateId: string,
+    sinceRunId: string,
+  ): Promise<UpdateAnswer | undefined> {
+    for await (const { type, attributes } of this.#eventsSince(engine, sinceRunId)) {
       if (type !== 'WORKFLOW_EXECUTION_UPDATE_COMPLETED' || attributes.updateId !== updateId) continue;
       const { failure, result } = attributes;
       return failure
-        ? { error: new PerdureError('UpdateFailedError', failure.message, this.#ref) }
+        ? { error: new PerdureError('UpdateFailedError', failure.message, this.#selector) }
         : { value: result };
     }
     return undefined;
   }
 
   #events(): Promise<HistoryEvent[]> {
-    return this.#call((engine) => this.#eventsFrom(engine, this.#ref));
+    return this.#call((engine) => eventsOf(engine, this.#selector));
   }
 
-  async #eventsFrom(
-    engine: EmbeddedEngine,
-    run: { workflowId: string; runId?: string } = { workflowId: this.workflowId },
-  ): Promise<HistoryEvent[]> {
-    const events: HistoryEvent[] = [];
-    for (;;) {
-      const page = await engine.history(run, { afterEventId: events.length, limit: PAGE });
-      events.push(...page.events);
-      if (page.events.length < PAGE) return events;
+  /** Those of a run, and of all that have taken its place. */
+  async *#eventsSince(engine: EmbeddedEngine, firstRunId: string): AsyncGenerator<HistoryEvent, void, void> {
+    for (let runId: string | undefined = firstRunId; runId !== undefined; ) {
+      const events: HistoryEvent[] = await eventsOf(engine, { workflowId: this.workflowId, runId });
+      yield* events;
+      runId = (events.at(-1)!.attributes as { newExecutionRunId?: string }).newExecutionRunId;
     }
   }
+}
+
+async function eventsOf(engine: EmbeddedEngine, run: RunSelector): Promise<HistoryEvent[]> {
+  const events: HistoryEvent[] = [];
+  for (;;) {
+    const page = await engine.history(run, { afterEventId: events.length, limit: PAGE });
+    events.push(...page.events);
+    if (page.events.length < PAGE) return events;
+  }
+}
+
+/** @throws UsageError for what the API refuses as well */
+function checkedPoint(given: ResetPoint): ResetPoint {
+  const { stepName, toStart, occurrence, reason, ...unknown } = given ?? {};
+  refuseUnknown('reset', Object.keys(unknown), ['stepName', 'occurrence', 'toStart', 'reason']);
+  const isStep = typeof stepName === 'string' && stepName !== '';
+  if (isStep === (toStart === true)) {
+    throw new UsageError(
+      'reset() needs a point: either stepName, of a step that has completed, or toStart: true',
+    );
+  }
+  if (!isStep) {
+    if (occurrence === undefined) return { toStart: true, reason };
+    throw new UsageError('reset() takes occurrence only with stepName');
+  }
+  if (occurrence !== undefined && !(Number.isSafeInteger(occurrence) && occurrence >= 1)) {
+    throw new UsageError(
+      `reset() counts the occurrence of a step from 1, and it is ${JSON.stringify(occurrence)}`,
+    );
+  }
+  return { stepName, occurrence, reason };
 }
 
 /** @throws UsageError */

@@ -82,6 +82,27 @@ export interface FeedbackOptions {
   callbackId?: string;
 }
 
+export interface PauseOptions {
+  /** For whoever finds the run paused. */
+  reason?: string;
+}
+
+/** Where the new run goes on: after a step that has completed, or at the very beginning. */
+export type ResetPoint = { reason?: string } & (
+  | {
+      stepName: string;
+      /** Which execution of the step, from 1; the last completed one when absent. */
+      occurrence?: number;
+      toStart?: undefined;
+    }
+  | {
+      /** With the same input. */
+      toStart: true;
+      stepName?: undefined;
+      occurrence?: undefined;
+    }
+);
+
 export interface AdvanceOptions {
   /** Time moves although steps are running, so that their timeouts are due as well. */
   pastRunningSteps?: boolean;
@@ -132,7 +153,7 @@ export interface TestEnvironment {
   /** Posts to the address that `createCallback` gave to a workflow, as an outside party would. @throws UsageError */
   callback(url: string, payload?: unknown): Promise<void>;
 
-  /** The latest run of a workflow id, or the run of that id. @throws WorkflowNotFoundError */
+  /** A workflow that is there; with a run, that run alone. @throws WorkflowNotFoundError */
   handle<W extends AnyWorkflow = AnyWorkflow>(workflowId: string, runId?: string): TestRun<W>;
 
   /**
@@ -160,9 +181,14 @@ export interface StatusRecord {
   paused?: { reason: string; since: string; by: PausedBy };
 }
 
-/** Its messages go to the latest run of its id; everything else concerns this very run and those that continue it. */
+/**
+ * Speaks to the latest run of its id, over continue-as-new, retry and reset, as a handle of the client does. One that
+ * `env.handle(workflowId, runId)` gave speaks to that run alone, but for its messages, which always go to the latest, and
+ * its result.
+ */
 export interface TestRun<W extends AnyWorkflow = AnyWorkflow> {
   readonly workflowId: string;
+  /** The run that was started, or that was the latest when the handle was made; `status()` says which one is it now. */
   readonly runId: string;
 
   /**
@@ -206,8 +232,14 @@ export interface TestRun<W extends AnyWorkflow = AnyWorkflow> {
   /** Closes the run at once, without cleanup. */
   terminate(reason?: string): Promise<void>;
 
-  /** A new run that goes on after the step, which must have completed; `occurrence` (from 1) picks one of several. */
-  reset(point: { stepName: string; occurrence?: number; reason?: string }): Promise<TestRun<W>>;
+  /** Nothing new of the run is started until it is resumed. Nothing changes when it is paused. */
+  pause(options?: PauseOptions): Promise<void>;
+
+  /** Lets a paused run go on. */
+  resume(): Promise<void>;
+
+  /** A new run that goes on after a step, or at the beginning; an open run is terminated. */
+  reset(point: ResetPoint): Promise<TestRun<W>>;
 
   /** The events, with payloads, as `GET /workflow/{id}/runs/{rid}/history?includePayloads=true` gives them. */
   history(): Promise<WireEvent[]>;

@@ -2,9 +2,14 @@
 import { Session } from 'node:inspector';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest';
-import { stepContext, ValidationError } from '../../src/sdk/index.js';
-import { createTestEnvironment, type TestEnvironment, WorkflowFailedError } from '../../src/testing/index.js';
-import { countdown, failing, parent, tryingAgain } from './workflows/family/workflow.js';
+import { FatalError, stepContext, ValidationError } from '../../src/sdk/index.js';
+import {
+  crashEverywhere,
+  createTestEnvironment,
+  type TestEnvironment,
+  WorkflowFailedError,
+} from '../../src/testing/index.js';
+import { adding, countdown, failing, parent, tryingAgain } from './workflows/family/workflow.js';
 import { fetchPrice, note, takesTime } from './workflows/stepping/steps.js';
 import {
   cleaning,
@@ -331,6 +336,122 @@ describe('messages', () => {
     expect(await again.result()).toEqual([1, 3]);
     expect(env.handle(run.workflowId).runId).toBe(again.runId);
   });
+
+  test('reset to the start begins anew, with the same input', async () => {
+    let isAway = true;
+    env.mock(fetchPrice, () => {
+      if (isAway) throw new FatalError('the shop is closed');
+      return { cents: 3 };
+    });
+    const run = await env.start(price, 'tea');
+    await expect(run.result()).rejects.toThrow('the shop is closed');
+    isAway = false;
+    const again = await run.reset({ toStart: true, reason: 'it has opened' });
+    expect(again.runId).not.toBe(run.runId);
+    expect(await again.result()).toEqual({ cents: 3 });
+    expect(await run.result()).toEqual({ cents: 3 });
+    expect(run.calls(fetchPrice).map(({ input }) => input)).toEqual(Array(2).fill({ product: 'tea' }));
+    await expect(env.handle(run.workflowId, run.runId).result()).rejects.toThrow('the shop is closed');
+  });
+
+  test('reset is refused where it does not say one point', async () => {
+    env.mock(note, () => 1);
+    const run = await env.start(twoNotes);
+    await run.result();
+    for (const wrong of [
+      {},
+      undefined,
+      { stepName: 'note', toStart: true },
+      { toStart: false },
+      { stepName: '' },
+    ])
+      await expect(run.reset(wrong as never)).rejects.toThrow(/either stepName.*or toStart: true/);
+    await expect(run.reset({ toStart: true, occurrence: 1 } as never)).rejects.toThrow(/occurrence/);
+    for (const occurrence of [0, 1.5, '1'])
+      await expect(run.reset({ stepName: 'note', occurrence } as never)).rejects.toThrow(/occurrence/);
+    await expect(run.reset({ stepName: 'note', ocurrence: 1 } as never)).rejects.toThrow(
+      /ocurrence.*occurrence/,
+    );
+    expect(env.handle(run.workflowId).runId).toBe(run.runId);
+    expectTypeOf(run.reset).toBeCallableWith({ toStart: true, reason: 'x' });
+    expectTypeOf(run.reset).toBeCallableWith({ stepName: 'note', occurrence: 2 });
+    // @ts-expect-error: there are two points in it
+    expectTypeOf(run.reset).toBeCallableWith({ toStart: true, stepName: 'note' });
+    // @ts-expect-error: the start is there once
+    expectTypeOf(run.reset).toBeCallableWith({ toStart: true, occurrence: 1 });
+  });
+});
+
+describe('a run that has been continued as new', () => {
+  const budget = { amount: 1, currency: 'USD' };
+  let run: Awaited<ReturnType<typeof start>>;
+  const start = () => env.start(countdown, 5, { budget });
+  beforeEach(async () => {
+    run = await start();
+    await env.advance('60 hours');
+  });
+
+  test('is the latest, in all that is asked of it', async () => {
+    const { runId } = env.handle(run.workflowId);
+    expect(runId).not.toBe(run.runId);
+    expect(await run.status()).toMatchObject({ runId, status: 'running' });
+    expect((await run.why()).runId).toBe(runId);
+    const [first] = await run.history();
+    expect(first!.workflowExecutionStartedEventAttributes).toMatchObject({ originalExecutionRunId: runId });
+    expect((await run.cost()).budget).toMatchObject({ amount: '1' });
+  });
+
+  test('is stopped', async () => {
+    await run.stop();
+    await expect(run.result()).rejects.toMatchObject({ status: 'cancelled' });
+    expect(since()).toBe(60 * HOUR);
+  });
+
+  test('is terminated', async () => {
+    await run.terminate('enough');
+    await expect(run.result()).rejects.toMatchObject({ status: 'terminated', cause: { message: 'enough' } });
+  });
+
+  test('gets another budget', async () => {
+    expect(await run.setBudget(2)).toMatchObject({ amount: '2' });
+  });
+
+  test('is paused and resumed', async () => {
+    await run.pause({ reason: 'a look at it' });
+    expect(await run.status()).toMatchObject({
+      status: 'running',
+      paused: { reason: 'a look at it', by: 'operator' },
+    });
+    await expect(run.result()).rejects.toThrow(/paused/);
+    await run.resume();
+    expect(await run.result()).toBe('liftoff');
+  });
+
+  test('is reset', async () => {
+    await run.reset({ toStart: true });
+    const { runId } = await run.status();
+    await expect(run.result()).resolves.toBe('liftoff');
+    // From the beginning of the third run, of six.
+    expect(since()).toBe(60 * HOUR + 4 * DAY);
+    expect(runId).not.toBe((await run.status()).runId);
+  });
+
+  test('is left alone by who speaks of one run of it', async () => {
+    const first = env.handle(run.workflowId, run.runId);
+    expect(await first.status()).toMatchObject({ runId: run.runId, status: 'continued_as_new' });
+    await first.stop();
+    await expect(first.terminate()).rejects.toMatchObject({ name: 'WorkflowAlreadyClosedError' });
+    await expect(first.setBudget(2)).rejects.toMatchObject({ name: 'WorkflowAlreadyClosedError' });
+    expect(await run.result()).toBe('liftoff');
+  });
+
+  test('has answered an update, whatever went wrong meanwhile', async () => {
+    await crashEverywhere(env, async (inner) => {
+      const sums = await inner.start(adding, 0);
+      const answers = [await sums.update('add', 1), await sums.update('add', 2)];
+      return { answers, result: await sums.result() };
+    });
+  }, 60_000);
 });
 
 describe('a run', () => {

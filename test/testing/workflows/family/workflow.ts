@@ -1,11 +1,15 @@
 import {
   CancellationScope,
+  condition,
+  defineUpdate,
   deprecatePatch,
   getExternalWorkflowHandle,
   patched,
+  setHandler,
   sleep,
   workflow,
   workflowInfo,
+  z,
 } from 'perdure';
 import { hopeless } from '../waiting/workflow.js';
 
@@ -14,6 +18,23 @@ export const countdown = workflow({
   fn: async (left: number, context): Promise<string> => {
     await sleep('1 day');
     return left === 0 ? 'liftoff' : context.control.continueAsNew(left - 1);
+  },
+});
+
+/** Adds up to three, each sum in a run of its own. */
+export const adding = workflow({
+  name: 'adding',
+  updates: { add: { inputSchema: z.number(), outputSchema: z.number() } },
+  fn: async (sum: number, context): Promise<number> => {
+    let next: number | undefined;
+    setHandler(defineUpdate<number, [number]>('add'), async (amount) => {
+      await sleep('1 hour');
+      next = sum + amount;
+      return next;
+    });
+    await condition(() => next !== undefined);
+    const { control } = context;
+    return next! >= 3 ? next! : control.continueAsNew(next!);
   },
 });
 
