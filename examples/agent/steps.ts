@@ -1,8 +1,12 @@
 import { FatalError, RetryAfterError, step, stepContext, z } from 'perdure';
 import { Message, Reply } from './conversation.js';
 
-/** What the vendor takes for a thousand tokens, as decimals: money is never a float. */
+/** What the vendor takes, in millionths of a dollar: money is counted in whole numbers, never in floats. */
 const MICRO_USD_PER_TOKEN = { input: 3, output: 15 };
+
+const MICROS = 1_000_000;
+const decimal = (micros: number) =>
+  `${Math.floor(micros / MICROS)}.${String(micros % MICROS).padStart(6, '0')}`;
 
 export const think = step({
   name: 'think',
@@ -29,7 +33,7 @@ export const think = step({
     // Said before anything else can go wrong with the answer: it was spent whatever becomes of it.
     const microUsd =
       usage.inputTokens * MICRO_USD_PER_TOKEN.input + usage.outputTokens * MICRO_USD_PER_TOKEN.output;
-    cost({ amount: (microUsd / 1_000_000).toFixed(6), kind: 'llm', label: 'parrot-1', usage: { ...usage } });
+    cost({ amount: decimal(microUsd), kind: 'llm', label: 'parrot-1', usage: { ...usage } });
     return Reply.parse(reply);
   },
 });
