@@ -1,5 +1,5 @@
 /** The body of an answer that is taken as it comes, no faster than the caller wants it. */
-import { bounded } from './bounded.js';
+import { bounded, whenAborted } from './bounded.js';
 import { ConnectionError } from './errors.js';
 
 /** The server sends a sign of life every 15 s; after three that did not come the connection is taken for dead. */
@@ -17,7 +17,7 @@ export class Body {
     const expired = () => new ConnectionError(`The stream was silent for ${SILENCE_MS} ms`, false, undefined);
     try {
       const { value } = await bounded({ signal, ms: SILENCE_MS, expired }, (either) =>
-        Promise.race([this.#reader.read(), rejection(either)]),
+        Promise.race([this.#reader.read(), whenAborted(either)]),
       );
       return value;
     } catch (error) {
@@ -32,6 +32,3 @@ export class Body {
     this.#reader.cancel().catch(() => {});
   }
 }
-
-const rejection = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

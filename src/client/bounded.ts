@@ -48,3 +48,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     else over.addEventListener('abort', end);
   }).finally(release);
 }
+
+/** Rejects with the reason of the signal, once there is one. */
+export const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

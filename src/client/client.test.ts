@@ -87,6 +87,27 @@ describe('a client', () => {
     ]);
   });
 
+  it.each(['', undefined, null, 7])('refuses %j as an id', (wrong) => {
+    expect(() => client().handle(wrong as string)).toThrow(/the id of a workflow is a text/);
+    if (wrong !== undefined)
+      expect(() => client().handle('w', wrong as string)).toThrow(/the id of a run is a text/);
+    expect(() =>
+      client()
+        .handle('w')
+        .signal(wrong as string),
+    ).toThrow(/a name is a text/);
+  });
+
+  it('does not wait for its token longer than for anything else', async () => {
+    const slow = client({ token: () => new Promise<string>(() => {}) });
+    await rejection(slow.health({ timeoutMs: 50 }), CallTimeoutError);
+    const reason = new Error('not wanted any more');
+    const controller = new AbortController();
+    const ended = slow.health({ signal: controller.signal });
+    controller.abort(reason);
+    await expect(ended).rejects.toBe(reason);
+  });
+
   it('calls the fetch that it was given', async () => {
     const fetched: string[] = [];
     const own: typeof fetch = async (input) => {
@@ -103,17 +124,88 @@ describe('a client', () => {
     expect(server.received).toEqual([]);
   });
 
-  it.each(['a/b ü', '%2F', '?#', ' ', 'ids with "quotes"'])('writes the id %j into the path', async (id) => {
-    server.script(json(200, {}));
-    await client().handle(id, RUN).status();
-    expect(targets()).toEqual([`GET /workflow/${encodeURIComponent(id)}/runs/${RUN}/status`]);
-  });
+  it.each(['a/b ü', '%2F', '?#', ' ', 'ids with "quotes"', '../..', '日本'])(
+    'writes the id %j into the path of every call',
+    async (id) => {
+      server.script(json(200, { ...REF, runs: [], events: [], status: 'completed', nextPageToken: null }));
+      const name = 'a/b?c#d %';
+      for (const handle of [client().handle(id), client().handle(id, RUN)]) {
+        await handle.status();
+        await handle.input();
+        await handle.result();
+        await handle.traceLog();
+        await handle.why();
+        await handle.cost();
+        await handle.historyPage();
+        await handle.history().next();
+        await handle
+          .history({ follow: true })
+          .next()
+          .catch(() => {});
+        await handle.streamTicket();
+        await handle.setBudget(1);
+        await handle.stop();
+        await handle.terminate();
+        await handle.pause();
+        await handle.resume();
+        await handle.reset({ toStart: true });
+        await handle.feedback();
+        await handle.signal(name);
+        await handle.query(name);
+        await handle.update(name);
+      }
+      const own = `/workflow/${encodeURIComponent(id)}/`;
+      expect(server.received.filter(({ target }) => !target.startsWith(own))).toEqual([]);
+      const of = (kind: string) => `POST ${own}${kind}/${encodeURIComponent(name)}`;
+      expect(targets()).toEqual(expect.arrayContaining([of('signal'), of('query'), of('update')]));
+      expect(targets()).toContain(`GET ${own}runs/${RUN}/status`);
+    },
+  );
 
   it.each(['.', '..'])('writes the id %j so that it is not taken for a way through folders', async (id) => {
     server.script(json(200, {}));
     await client().handle(id, RUN).status();
     expect(targets()).toEqual([`GET /workflow/%1B${id}/runs/${RUN}/status`]);
     expect(() => client().handle('a').query(id)).toThrow(/cannot be part of an address/);
+  });
+});
+
+describe('what JSON would change without a word', () => {
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  const values: [unknown, RegExp][] = [
+    [{ cents: Number.NaN }, /\.cents is NaN, which JSON cannot carry/],
+    [Number.POSITIVE_INFINITY, /is Infinity/],
+    [{ id: 2n ** 64n }, /\.id is a BigInt/],
+    [['a', undefined], /\[1\] is undefined in an array/],
+    [{ seen: new Map([[1, 2]]) }, /\.seen is a Map/],
+    [{ when: new Date('never') }, /\.when is an invalid date/],
+    [{ go: () => {} }, /\.go is a function/],
+    [circular, /\.self is a circular reference/],
+  ];
+  it.each(values)('is not sent: %s', async (value, says) => {
+    const w = client().handle('w', RUN);
+    for (const call of [
+      client().workflow('order').start(value),
+      client().workflow('order').run(value),
+      w.signal('a', value),
+      w.query('a', value),
+      w.update('a', value),
+      w.feedback(value, { callbackId: 'c' }),
+      client().callback('token', value),
+    ]) {
+      expect((await rejection(call, TypeError)).message).toMatch(says);
+    }
+    expect((await rejection(w.setBudget(Number.NaN), TypeError)).message).toMatch(/amount is NaN/);
+    expect(server.received).toEqual([]);
+  });
+
+  it('but for what everybody knows: properties that are undefined, and dates', async () => {
+    server.script(json(200, REF));
+    await client()
+      .workflow('order')
+      .start({ left: undefined, at: new Date(0), none: null });
+    expect(server.received[0]!.body).toMatchObject({ input: { at: '1970-01-01T00:00:00.000Z', none: null } });
   });
 });
 
@@ -441,8 +533,10 @@ describe('stop and terminate', () => {
 
   it('take a run for terminated whose answer got lost', async () => {
     const closed = error(409, 'WorkflowAlreadyClosedError', REF);
-    server.script(hangUp, closed, status(RUN, 'terminated'));
-    expect(await client().handle('w', RUN).terminate()).toEqual({ ...REF, terminated: true });
+    const away = error(503, 'EngineUnavailableError', {}, { 'retry-after': '0' });
+    server.script(hangUp, closed, status(RUN, 'terminated'), away, closed, status(RUN, 'terminated'));
+    for (let call = 1; call <= 2; call++)
+      expect(await client().handle('w', RUN).terminate()).toEqual({ ...REF, terminated: true });
   });
 
   it('say that a run was closed before', async () => {

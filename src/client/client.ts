@@ -72,7 +72,10 @@ export class Client {
 
   /** The workflows of a catalog, with their schemas; of the default one when none is named. */
   catalog(name?: string, options: CallOptions = {}): Promise<Catalog> {
-    const path = name === undefined ? '/workflow/catalog' : `/workflow/catalog/${segment(name)}`;
+    const path =
+      name === undefined
+        ? '/workflow/catalog'
+        : `/workflow/catalog/${segment(name, 'the name of a catalog')}`;
     return this.transport.json(read(path, options));
   }
 
@@ -83,7 +86,7 @@ export class Client {
 
   /** Answers a callback of a workflow: what `createCallback` gave a URL for, whose last part is the token. */
   callback(token: string, payload?: unknown, options: CallOptions = {}): Promise<RunRef> {
-    const path = `/callback/${segment(token)}`;
+    const path = `/callback/${segment(token, 'a token')}`;
     // The first answer counts, and a repeat of it is told the same.
     return this.transport.json({ ...options, method: 'POST', path, body: payload, isRepeatable: true });
   }

@@ -47,18 +47,21 @@ export async function* follow(
       signal?.throwIfAborted();
       stream = await transport.exchange(call, signal, open);
       isUnsent = false;
+      let isEmpty = true;
       if (stream) {
         for await (const frame of frames(textOf(stream, signal))) {
           patience.restore();
           if (frame.event === 'server_error') throw serverError(frame);
-          if (frame.event === 'history') yield* position.take(frame);
+          if (frame.event !== 'history') continue;
+          isEmpty = false;
+          yield* position.take(frame);
           if (position.isEnd) return;
         }
       }
       // The last event of a run says whether another one goes on in its place, which a server may not know of yet.
       else if (!position.hasSuccessor) return;
       // A server that stops ends its streams; the run goes on elsewhere, or when it is back.
-      if (!position.hasSuccessor || !stream)
+      if (!position.hasSuccessor || isEmpty)
         throw new ConnectionError('The stream ended before the run did', false, undefined);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;

@@ -3,7 +3,15 @@ import { segmentOfId } from '../core/values/id-segment.js';
 import { bound } from './bounded.js';
 import { ApiError, afterSending, type ClientError, outputOf, WorkflowAlreadyClosedError } from './errors.js';
 import { follow, type RunEvent } from './follow.js';
-import { type Call, type CallOptions, limited, limitsOf, segment, type Transport } from './transport.js';
+import {
+  type Call,
+  type CallOptions,
+  limited,
+  limitsOf,
+  requireText,
+  segment,
+  type Transport,
+} from './transport.js';
 import type { AnyWorkflow, InputThen, MessageName, PayloadOf, ReplyOf, WorkflowOutputOf } from './types.js';
 import type {
   CostPageQuery,
@@ -76,8 +84,9 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     /** The run that was started, of a handle that `start` gave. */
     readonly startedRunId?: string,
   ) {
+    requireText(workflowId, 'the id of a workflow');
     this.#path = `/workflow/${segmentOfId(workflowId)}`;
-    this.#runPath = runId === undefined ? this.#path : `${this.#path}/runs/${segment(runId)}`;
+    this.#runPath = runId === undefined ? this.#path : this.#pathOf(runId);
   }
 
   status(options: CallOptions = {}): Promise<StatusRecord> {
@@ -151,7 +160,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     return this.#onRun(options, async (path, call) => {
       let isUnclear = false;
       const isFinal = (error: unknown) => {
-        isUnclear ||= !(error instanceof ApiError);
+        isUnclear ||= !(error instanceof ApiError && error.status < 500);
         return false;
       };
       try {
@@ -217,7 +226,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
       for (let hasActed = false; ; hasActed = true) {
         try {
           const runId = this.runId ?? (await this.status({ signal })).runId;
-          const answer = await act(`${this.#path}/runs/${segment(runId)}`, { signal });
+          const answer = await act(this.#pathOf(runId), { signal });
           if (answer !== undefined) return answer;
         } catch (error) {
           throw hasActed ? afterSending(error) : error;
@@ -288,7 +297,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     name: Name,
     ...[payload, options]: InputThen<PayloadOf<W, 'signals', Name>, CallOptions>
   ): Promise<RunRef> {
-    return this.transport.json(this.#message(`signal/${segment(name)}`, payload, options));
+    return this.transport.json(this.#message(`signal/${segment(name, 'a name')}`, payload, options));
   }
 
   /** What the handler answers, of an open or a closed run. */
@@ -296,7 +305,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     name: Name,
     ...[payload, options]: InputThen<PayloadOf<W, 'queries', Name>, CallOptions>
   ): Promise<ReplyOf<W, 'queries', Name>> {
-    const call = this.#message(`query/${segment(name)}`, payload, options);
+    const call = this.#message(`query/${segment(name, 'a name')}`, payload, options);
     return this.transport.json({ ...call, isRepeatable: true, waitMs: Number.POSITIVE_INFINITY });
   }
 
@@ -305,7 +314,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     name: Name,
     ...[payload, options]: InputThen<PayloadOf<W, 'updates', Name>, CallOptions>
   ): Promise<ReplyOf<W, 'updates', Name>> {
-    const call = this.#message(`update/${segment(name)}`, payload, options);
+    const call = this.#message(`update/${segment(name, 'a name')}`, payload, options);
     return this.transport.json({ ...call, waitMs: Number.POSITIVE_INFINITY });
   }
 
@@ -329,6 +338,10 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
       ...options,
       ...{ method: 'POST', path: `${this.#path}/stream-ticket`, isRepeatable: true },
     });
+  }
+
+  #pathOf(runId: string): string {
+    return `${this.#path}/runs/${segment(runId, 'the id of a run')}`;
   }
 
   #read(what: string, options: CallOptions, query?: Call['query']): Call {

@@ -1,5 +1,5 @@
 /** Following a history over streams that break: every event once, whatever happens. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type Client,
   type ClientOptions,
@@ -165,6 +165,15 @@ describe('following a workflow over its runs', () => {
     const cut = stream([batch([event(1), event(2, CONTINUED, { newExecutionRunId: NEXT })], RUN)], 'breaks');
     server.script(cut, second);
     expect(await collect(client().handle('w').history({ follow: true }))).toEqual(ALL);
+  });
+
+  it('does not rush a server that ends its streams at once', async () => {
+    server.script(first, ...Array(3).fill(stream([WORKFLOW])), second);
+    const pauses = vi.spyOn(globalThis, 'setTimeout');
+    expect(await collect(client().handle('w').history({ follow: true }))).toEqual(ALL);
+    const backoffs = pauses.mock.calls.map(([, ms]) => ms!).filter((ms) => ms < 1_000);
+    pauses.mockRestore();
+    expect(backoffs.length).toBeGreaterThanOrEqual(3);
   });
 
   it('waits for it where the server does not know of it yet', async () => {

@@ -6,7 +6,8 @@
  * 2. Any other call is tried again only when the server surely did not take it: nothing was sent, or it said so.
  */
 import { withoutTrailingSlashes } from '../core/values/base-url.js';
-import { type Bounds, bounded } from './bounded.js';
+import { encodePayload, PayloadError } from '../core/values/json.js';
+import { type Bounds, bounded, whenAborted } from './bounded.js';
 import {
   afterSending,
   apiError,
@@ -146,7 +147,9 @@ export class Transport {
         undefined,
       );
     // Outside of what is taken for the connection: an error of the caller's own function is none.
-    const request = await this.#request(call);
+    const request = await bounded({ signal }, (either) =>
+      Promise.race([this.#request(call), whenAborted(either)]),
+    );
     try {
       return await bounded({ signal, ms: Number.isFinite(ms) ? ms : undefined, expired }, async (either) => {
         const response = await this.#fetch(this.#base + call.path + queryOf(call.query), {
@@ -178,7 +181,7 @@ export class Transport {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: encoded(body) }),
     };
   }
 }
@@ -243,6 +246,15 @@ function connectionError(base: string, error: unknown): ConnectionError {
   );
 }
 
+/** @throws TypeError for what would arrive as something else, such as NaN or a Map */
+function encoded(body: unknown): string | undefined {
+  try {
+    return encodePayload(body, 'body');
+  } catch (error) {
+    throw error instanceof PayloadError ? new TypeError(error.message) : error;
+  }
+}
+
 const NOT_JSON = Symbol();
 
 function parse(text: string): unknown {
@@ -263,9 +275,16 @@ function queryOf(query: Call['query'] = {}): string {
 }
 
 /** A part of a path. URLs have no way to write these two, not even encoded. */
-export function segment(text: string): string {
+export function segment(text: string, what: string): string {
+  requireText(text, what);
   if (text === '.' || text === '..') throw new TypeError(`"${text}" cannot be part of an address`);
   return encodeURIComponent(text);
+}
+
+/** What is empty would leave the address of something else. */
+export function requireText(text: string, what: string): void {
+  if (typeof text === 'string' && text !== '') return;
+  throw new TypeError(`${what} is a text, and not ${JSON.stringify(text)}`);
 }
 
 function baseOf(baseUrl: string): string {
