@@ -31,7 +31,7 @@ test('the code of the documentation runs, compiles in strict mode, and leaves no
     }),
   );
   expect(await project.node('node_modules/typescript/bin/tsc', '-p', '.')).toEqual({ code: 0, output: '' });
-}, 120_000);
+}, 400_000);
 
 test('node:test, in JavaScript and without a word at its end: the process ends by itself', async () => {
   project.write(
