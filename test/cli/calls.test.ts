@@ -145,7 +145,9 @@ describe('run', () => {
       env: { PERDURE_SERVER: server.url, PERDURE_PATIENCE: '1s' },
     });
     expect(lost.code).toBe(3);
-    expect(lost.stderr).toMatch(/w was started and goes on.*do not start it again.*perdure watch w/);
+    expect(lost.stderr).toMatch(
+      /w was started, but watching it was lost.*do not start it again.*perdure watch w/,
+    );
     expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 });

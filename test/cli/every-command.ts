@@ -166,7 +166,9 @@ export function everyCommand(startSystem: StartHttp, { hasBackups }: { hasBackup
       await expect.poll(() => inTerminal.stdout).toContain('✓');
       wire.cut();
       const { code, stdout } = await inTerminal.ended;
-      expect(withoutEscapes(stdout)).toMatch(/lost was started and goes on.*do not start it again/s);
+      expect(withoutEscapes(stdout)).toMatch(
+        /lost was started, but watching it was lost.*do not start it again/s,
+      );
       expect(code).toBe(3);
       expect(await client.handle('lost').status()).toMatchObject({ status: 'running' });
     });

@@ -43,7 +43,8 @@ export function explain(error: unknown, server: string): CommandError | undefine
   if (error instanceof UnexpectedAnswerError) {
     return new CommandError(
       EXIT.unreachable,
-      `${error.message}. Is ${server} a perdure server? Name one with --server`,
+      // Part of a page for people, often.
+      `${error.message.replaceAll(/\s+/g, ' ')}. Is ${server} a perdure server? Name one with --server`,
     );
   }
   if (error instanceof ApiError) return new CommandError(exitCodeOf(error), apiText(error, server));
@@ -63,6 +64,7 @@ function reasonOf(error: ConnectionError): string {
 function exitCodeOf({ name, status }: ApiError): number {
   if (status === 404 || name === 'UnsupportedWorkflowError') return EXIT.notFound;
   if (status >= 500) return status === 500 || status === 501 ? EXIT.failed : EXIT.unreachable;
+  if (status === 429) return EXIT.unreachable;
   if (['QueryFailedError', 'UpdateFailedError', 'UpdateRejectedError'].includes(name)) return EXIT.failed;
   return EXIT.wrongUse;
 }

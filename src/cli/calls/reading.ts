@@ -2,9 +2,9 @@
 import pc from 'picocolors';
 import type { RunFilter, RunListEntry } from '../../client/index.js';
 import type { Connection } from './connection.js';
+import { printOutcome } from './outcome.js';
 import { Progress } from './progress.js';
 import { agoText, durationText, plain, printJson, statusText, table } from './screen.js';
-import { printOutcome } from './starting.js';
 import { watch } from './watching.js';
 
 interface Target {
@@ -97,9 +97,7 @@ export async function history(
 
 export async function watchRun({ quick, patient }: Connection, { id, run, json }: Target): Promise<void> {
   const { workflowType } = await quick.handle(id, run).status();
-  const handle = patient.handle(id, run);
-  await watch(handle, { title: `${workflowType} ${plain(id)}` });
-  await printOutcome(handle, { json });
+  await watch(patient.handle(id, run), { title: `${plain(workflowType)} ${plain(id)}`, json });
 }
 
 export interface ListFlags {

@@ -1,11 +1,16 @@
 /** `run` and `start`. */
-import { outputOf } from '../../client/errors.js';
-import { ConnectionError, type WorkflowHandle } from '../../client/index.js';
+import {
+  ClientError,
+  ConnectionError,
+  UnexpectedAnswerError,
+  type WorkflowHandle,
+} from '../../client/index.js';
 import { groundsForInput } from '../../http/schema/grounds.js';
 import { shellWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { findWorkflow, type Given, readInput, requireFit } from './input.js';
+import { Interruption } from './interruption.js';
 import { printJson, say } from './screen.js';
 import { watch } from './watching.js';
 
@@ -38,19 +43,7 @@ export async function run(
   flags: StartFlags,
 ): Promise<void> {
   const handle = await begin(connection, name, given, flags);
-  await watch(handle, { title: `${name} ${handle.workflowId}` });
-  await printOutcome(handle, flags);
-}
-
-/** What a run that has ended returned. @throws what it failed with */
-export async function printOutcome(
-  handle: WorkflowHandle,
-  { json, waitMs }: { json?: boolean; waitMs?: number },
-): Promise<void> {
-  const outcome = await handle.outcome({ waitMs });
-  if (json) printJson(outcome);
-  const output = outputOf(outcome);
-  if (!json) printJson(output);
+  await watch(handle, { title: `${name} ${handle.workflowId}`, json: flags.json });
 }
 
 async function begin(
@@ -66,16 +59,32 @@ async function begin(
     const whose = `workflow "${entry.name}"`;
     requireFit({ published, grounds: groundsForInput({ entry, accepts }), whose }, input ?? null, 'input');
   }
+  const interruption = new Interruption();
   try {
     return await patient.workflow(name, { catalog }).start(input, {
-      ...{ workflowId: id, budget },
+      ...{ workflowId: id, budget, signal: interruption.signal },
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
   } catch (error) {
-    if (!(error instanceof ConnectionError) || error.isUnsent) throw error;
+    const look = `it may be running, look with \`${id === undefined ? 'perdure list' : `perdure status ${shellWord(id)}`}\` before you start it again`;
+    if (interruption.isThere)
+      throw new CommandError(EXIT.interrupted, `interrupted while ${name} was started: ${look}`);
+    if (!mayHaveStarted(error)) throw error;
     throw new CommandError(
       EXIT.lost,
-      `the connection broke while ${name} was started (${error.message}): it may be running, look with \`perdure list\` before you start it again`,
+      `there was no answer when ${name} was started (${(error as Error).message}): ${look}`,
     );
+  } finally {
+    interruption.end();
   }
+}
+
+/**
+ * Whether nobody has said that it was not: the answer never came, or somebody who stands between gave another one, or the
+ * server cannot tell what its engine did with it.
+ */
+function mayHaveStarted(error: unknown): boolean {
+  if (error instanceof ConnectionError) return !error.isUnsent;
+  if (error instanceof UnexpectedAnswerError) return true;
+  return error instanceof ClientError && error.name === 'EngineUnavailableError';
 }

@@ -3,38 +3,49 @@
  * anew in a terminal, one line for each change elsewhere.
  */
 import pc from 'picocolors';
-import { ConnectionError, type RunEvent, type WorkflowHandle } from '../../client/index.js';
+import { ClientError, type RunEvent, type WorkflowHandle, WorkflowOutcomeError } from '../../client/index.js';
 import { shellWord } from '../shell-word.js';
 import { CommandError, EXIT } from './failure.js';
+import { Interruption } from './interruption.js';
+import { printOutcome } from './outcome.js';
 import { Progress } from './progress.js';
 import { agoText, cut, durationText, plain, say } from './screen.js';
 
 const REDRAW_MS = 200;
 
-/** Resolves when the run has ended. @throws CommandError when it is lost, or interrupted while the run goes on */
-export async function watch(handle: WorkflowHandle, { title }: { title: string }): Promise<void> {
-  const interruption = new AbortController();
-  const interrupt = () => interruption.abort();
-  process.on('SIGINT', interrupt);
-  const view = process.stderr.isTTY ? new LiveView(title) : new LineView(title);
+/**
+ * Shows the run until it has ended, and prints what it returned. @throws what it failed with, and CommandError when it is lost or
+ * interrupted while the run goes on
+ */
+export async function watch(
+  handle: WorkflowHandle,
+  { title, json }: { title: string; json?: boolean },
+): Promise<void> {
+  const interruption = new Interruption();
+  const { signal } = interruption;
   try {
-    const history = handle.history({ follow: true, includePayloads: true, signal: interruption.signal });
-    for await (const event of history) view.take(event);
-    view.end();
+    const view = process.stderr.isTTY ? new LiveView(title) : new LineView(title);
+    try {
+      const history = handle.history({ follow: true, includePayloads: true, signal });
+      for await (const event of history) view.take(event);
+    } finally {
+      view.end();
+    }
+    await printOutcome(handle, { json, signal });
   } catch (error) {
-    view.end();
     const again = `perdure watch ${shellWord(handle.workflowId)}`;
-    if (interruption.signal.aborted) {
+    if (interruption.isThere) {
       throw new CommandError(
         EXIT.interrupted,
         `interrupted; ${handle.workflowId} goes on. \`${again}\` shows it again`,
       );
     }
-    if (!(error instanceof ConnectionError)) throw error;
-    const lost = `${handle.workflowId} was started and goes on, but the server is out of reach (${error.message})`;
+    // Whatever it was that kept it from being seen: it was started, and another start would be a second one.
+    if (!(error instanceof ClientError) || error instanceof WorkflowOutcomeError) throw error;
+    const lost = `${handle.workflowId} was started, but watching it was lost (${error.message})`;
     throw new CommandError(EXIT.lost, `${lost}: do not start it again, \`${again}\` shows it`);
   } finally {
-    process.off('SIGINT', interrupt);
+    interruption.end();
   }
 }
 

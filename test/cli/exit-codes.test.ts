@@ -1,0 +1,126 @@
+/** What a script is told when a server is lost at the worst moment, or is none: by servers that answer as no real one would on demand. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Answerer,
+  error,
+  hangUp,
+  json,
+  ScriptedServer,
+  silence,
+  stream,
+} from '../../src/client/scripted-server.fixture.js';
+import { begin, type CallOptions, call } from './shell.js';
+
+const RUN = '01900000-0000-7000-8000-000000000001';
+const OURS = { 'x-request-id': '1' };
+const ok = (body: object) => json(200, body, OURS);
+const catalog = ok({ catalog: 'default', workflows: [{ name: 'adds', aliases: [], inputSchema: null }] });
+const started = ok({ workflowId: 'w', runId: RUN });
+const events = stream([
+  `id: ${RUN}/1\nevent: history\ndata: [{"eventId":"1","eventTypeName":"WORKFLOW_EXECUTION_COMPLETED","eventTime":"2026-01-01T00:00:00.000Z"}]\n\n`,
+]);
+const finished: Answerer = (response, received) => {
+  response.setHeader('x-request-id', '1');
+  return events(response, received);
+};
+
+let server: ScriptedServer;
+beforeEach(async () => {
+  server = await new ScriptedServer().listen();
+});
+afterEach(() => server.close());
+
+const options = (): CallOptions => ({ env: { PERDURE_SERVER: server.url, PERDURE_PATIENCE: '300ms' } });
+const perdure = (...args: string[]) => call(args, options());
+
+describe('a start whose answer was lost ends with 3, so that no script starts twice', () => {
+  it.each<[string, Answerer, RegExp]>([
+    ['the connection broke', hangUp, /it may be running, look with `perdure list`/],
+    [
+      'a proxy answered in place of the server',
+      (response) => void response.writeHead(504, { 'content-type': 'text/html' }).end('<h1>Timeout</h1>'),
+      /may be running/,
+    ],
+    ['the server does not know what its engine did', error(503, 'EngineUnavailableError'), /may be running/],
+  ])('%s', async (_what, lost, says) => {
+    for (const command of ['start', 'run']) {
+      server.script(catalog, lost);
+      const ended = await perdure(command, 'adds', '1');
+      expect([ended.code, ended.stdout]).toEqual([3, '']);
+      expect(ended.stderr).toMatch(says);
+      await server.close();
+      server = await new ScriptedServer().listen();
+    }
+  });
+
+  it('and the server is gone after that', async () => {
+    server.script(catalog, (response) => {
+      response.destroy();
+      void server.close();
+    });
+    const { code, stderr } = await perdure('start', 'adds', '1', '--id', 'mine');
+    expect(stderr).toMatch(/may be running, look with `perdure status mine`/);
+    expect(code).toBe(3);
+  });
+
+  it('but with 5 when it surely was not sent', async () => {
+    server.script((response, received) => {
+      response.setHeader('connection', 'close');
+      void catalog(response, received);
+      void server.close();
+    });
+    const { code, stderr } = await perdure('start', 'adds', '1');
+    expect(stderr).toMatch(/no answer from .*ECONNREFUSED/);
+    expect(code).toBe(5);
+  });
+
+  it('and with 130 when it was interrupted', async () => {
+    server.script(catalog, silence);
+    const running = begin(['start', 'adds', '1'], options());
+    await expect.poll(() => server.received.length).toBe(2);
+    running.child.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(stderr).toMatch(/interrupted while adds was started: it may be running/);
+    expect(code).toBe(130);
+  });
+});
+
+describe('a run that was started and is lost ends with 3, whatever it was lost by', () => {
+  const proxy: Answerer = (response) => void response.writeHead(502).end('<h1>Bad gateway</h1>');
+  it.each<[string, Answerer[]]>([
+    ['a proxy answers for the stream', [proxy]],
+    ['the engine is away', [error(503, 'EngineUnavailableError')]],
+    ['the token is not taken any longer', [error(401, 'UnauthorizedError')]],
+    ['the result cannot be had', [finished, hangUp]],
+    ['a proxy answers for the result', [finished, proxy]],
+  ])('%s', async (_what, answers) => {
+    server.script(catalog, started, ...answers);
+    const { code, stdout, stderr } = await perdure('run', 'adds', '1');
+    expect(stderr).toMatch(
+      /w was started, but watching it was lost .*do not start it again.*perdure watch w/,
+    );
+    expect([code, stdout]).toEqual([3, '']);
+    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+});
+
+describe('other answers', () => {
+  it.each<[string, Answerer, number, RegExp]>([
+    ['too many requests', error(429, 'TooManyRequestsError', {}, OURS), 5, /TooManyRequestsError/],
+    ['no engine', error(503, 'EngineUnavailableError', {}, OURS), 5, /EngineUnavailableError/],
+    ['no such run', error(404, 'WorkflowNotFoundError', {}, OURS), 4, /perdure list/],
+    ['a wrong token', error(401, 'UnauthorizedError', {}, OURS), 2, /refuses the token/],
+    ['a bug', error(500, 'InternalError', {}, OURS), 1, /InternalError/],
+    [
+      'a page for people',
+      (response) => void response.writeHead(404).end('<html>\n<body>\n\n<h1>Not here</h1>\n</body></html>'),
+      5,
+      /answered 404 with something that is not of this API: <html> <body> <h1>Not here.* a perdure server\?/,
+    ],
+  ])('%s', async (_what, answer, code, says) => {
+    server.script(answer);
+    const ended = await perdure('status', 'w');
+    expect(ended.stderr).toMatch(says);
+    expect([ended.code, ended.stdout]).toEqual([code, '']);
+  });
+});
