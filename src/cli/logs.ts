@@ -1,7 +1,7 @@
 /** Logs: JSON lines for machines that collect them, and short coloured lines for a person at a terminal. */
-import pc from 'picocolors';
 import { pino } from 'pino';
 import type { Log } from '../core/log.js';
+import { err as colors } from './colours.js';
 import { type Look, sentenceOf } from './sentences.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -35,13 +35,11 @@ export function jsonLog(level: LogLevel): Log {
 }
 
 export function prettyLog(look: Look = () => undefined): Log {
-  // They go to the error output, whatever the other one is connected to.
-  const colors = pc.createColors(process.stderr.isTTY === true && !process.env.NO_COLOR);
   const write = (mark: string) => (fields: object, message: string) => {
     const time = colors.dim(new Date().toTimeString().slice(0, 8));
     const sentence = sentenceOf(message, fields, look);
     const hint = sentence?.hint === undefined ? '' : ` ${colors.dim(`· ${sentence.hint}`)}`;
-    const text = sentence ? `${sentence.text}${hint}` : `${message}${describeFields(fields, colors)}`;
+    const text = sentence ? `${sentence.text}${hint}` : `${message}${describeFields(fields)}`;
     console.error(`${time} ${mark} ${text}`);
   };
   return {
@@ -52,7 +50,7 @@ export function prettyLog(look: Look = () => undefined): Log {
   };
 }
 
-function describeFields(fields: object, colors: Pick<typeof pc, 'dim'>): string {
+function describeFields(fields: object): string {
   const parts: string[] = [];
   let stack = '';
   for (const [key, value] of Object.entries(fields)) {

@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import pc from 'picocolors';
 import type { TraceMode } from '../trace/modes.js';
 import { addCalls } from './calls/register.js';
 import type { CheckSettings } from './check.js';
+import { err } from './colours.js';
 import type { DoctorOptions } from './doctor/doctor.js';
 import { meaninglessOption } from './meaningless.js';
 import {
@@ -50,6 +50,7 @@ import { explainStartFailure } from './start-failure.js';
 import { temporalContradiction, temporalOptions } from './temporal-options.js';
 import { hideCommandLine } from './token.js';
 import { addTools } from './tools.js';
+import { endWhenUnread } from './unread.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -60,7 +61,7 @@ const program = new Command('perdure')
   .version(version)
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) => write(`${pc.red('perdure:')} ${withHint(text.replace(/^error: /, ''))}`),
+    outputError: (text, write) => write(`${err.red('perdure:')} ${withHint(text.replace(/^error: /, ''))}`),
   });
 
 /** Where a person has to know what there is to say it right, and nothing that is near was found. */
@@ -95,7 +96,7 @@ async function run(
     process.exit(await command(await import('./commands.js')));
   } catch (error) {
     const line = explainStartFailure(error, where);
-    console.error(`${pc.red('perdure:')} ${line ?? (error instanceof Error ? error.stack : String(error))}`);
+    console.error(`${err.red('perdure:')} ${line ?? (error instanceof Error ? error.stack : String(error))}`);
     process.exit(1);
   }
 }
@@ -149,7 +150,10 @@ command(
 )
   .argument('[folder]', 'folder of workflows, default ./workflows')
   .action((folder: string | undefined, settings: DoctorOptions) =>
-    run(async () => (await import('./doctor/doctor.js')).doctor(workflowsFolder(folder), settings)),
+    run(async () => {
+      endWhenUnread();
+      return (await import('./doctor/doctor.js')).doctor(workflowsFolder(folder), settings);
+    }),
   );
 
 program
@@ -158,7 +162,12 @@ program
   .addOption(dataOption())
   .option('--json', 'the report as JSON')
   .option('--accept-loss', 'go on without the commits that are missing')
-  .action((settings: CheckSettings) => run(async () => (await import('./check.js')).check(settings)));
+  .action((settings: CheckSettings) =>
+    run(async () => {
+      endWhenUnread();
+      return (await import('./check.js')).check(settings);
+    }),
+  );
 
 addTools(program);
 addCalls(program);

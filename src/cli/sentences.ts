@@ -11,6 +11,7 @@ import {
   RUN_FAILED,
   type RunLine,
 } from '../telemetry/failure-log.js';
+import { plain } from './plain.js';
 
 /** Characters of an error's message: one line of a wide terminal, about. */
 const MAX_MESSAGE_LENGTH = 200;
@@ -78,13 +79,3 @@ function inTime(at: string): string {
   const seconds = Math.max(0, Date.parse(at) - Date.now()) / 1_000;
   return seconds < 0.1 ? 'at once' : `in ${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
 }
-
-/** One line, and nothing that could move a terminal's cursor, forge a line or turn the direction of the text. */
-function plain(text: string): string {
-  return text.replace(UNPRINTABLE, (character) =>
-    character === '\n' ? ' ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be shown
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;

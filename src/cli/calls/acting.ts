@@ -1,9 +1,10 @@
 /** `stop`, `pause`, `resume`, `terminate` and `reset`, on one run or on many: what is found is shown first, and has to be confirmed. */
 import { createInterface } from 'node:readline/promises';
 import { ClientError, type RunFilter, type WorkflowHandle } from '../../client/index.js';
+import { canDraw } from '../colours.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
-import { plain, printJson, say } from './screen.js';
+import { plain, printJson, printJsonLine, say } from './screen.js';
 
 export interface Action {
   /** `stop`, for messages. */
@@ -98,12 +99,12 @@ async function performAll(
 ): Promise<void> {
   const problems: string[] = [];
   let done = 0;
-  const isLive = process.stderr.isTTY && !json;
+  const isLive = canDraw(process.stderr) && !json;
   for (const [at, handle] of handles.entries()) {
     try {
       const answer = await perform(handle);
       done++;
-      if (json) process.stdout.write(`${JSON.stringify(answer)}\n`);
+      if (json) printJsonLine(answer);
     } catch (error) {
       // One that has ended meanwhile must not keep the others from being done.
       if (!(error instanceof ClientError) || typeof error.status !== 'number') throw error;

@@ -4,6 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
+import { canDraw } from '../colours.js';
 import { connect } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { say } from './screen.js';
@@ -130,12 +131,12 @@ class ProgressLine {
   ) {}
 
   show(done: number): void {
-    if (!process.stderr.isTTY || Date.now() - this.#shownAt < LINE_MS) return;
+    if (!canDraw(process.stderr) || Date.now() - this.#shownAt < LINE_MS) return;
     this.#shownAt = Date.now();
     process.stderr.write(`\r\u001b[K${this.text(done)} of ${this.text(this.total)}`);
   }
 
   clear(): void {
-    if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+    if (canDraw(process.stderr)) process.stderr.write('\r\u001b[K');
   }
 }

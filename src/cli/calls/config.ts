@@ -1,6 +1,6 @@
 /** `perdure config`: what is in force, and where each value came from. */
 import type { Command } from 'commander';
-import pc from 'picocolors';
+import { out } from '../colours.js';
 import { settingsOf } from './connection.js';
 import { printJson, table } from './screen.js';
 
@@ -13,7 +13,7 @@ export async function config(command: Command, json?: boolean): Promise<void> {
   }));
   if (json)
     return printJson(Object.fromEntries(shown.map(({ name, value, source }) => [name, { value, source }])));
-  const rows = shown.map(({ name, value, source }) => [name, value ?? pc.dim('not set'), pc.dim(source)]);
+  const rows = shown.map(({ name, value, source }) => [name, value ?? out.dim('not set'), out.dim(source)]);
   process.stdout.write(`${table(['SETTING', 'VALUE', 'FROM'], rows)}\n`);
 }
 

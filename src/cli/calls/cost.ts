@@ -1,6 +1,7 @@
 /** `cost` and `budget`: what runs have spent, and what they may. */
-import pc from 'picocolors';
+
 import type { Costs, RunBudget } from '../../client/index.js';
+import { out } from '../colours.js';
 import type { Connection } from './connection.js';
 import { plain, printJson, say, table } from './screen.js';
 
@@ -29,12 +30,12 @@ export async function cost({ quick }: Connection, { id, run, scope, json }: Cost
 function costText({ totals, usage, bySteps, budget }: Costs): string {
   if (bySteps.length === 0) return ['nothing was spent', ...budgetLines(budget)].join('\n');
   const rows = bySteps.map((step) => [
-    `${step.workflowType}#${step.stepName}`,
+    plain(`${step.workflowType}#${step.stepName}`),
     amounts(step.totals),
     String(step.attempts),
     counts(step.usage),
   ]);
-  const total = ['total', amounts(totals), '', counts(usage)].map((cell) => pc.bold(cell));
+  const total = ['total', amounts(totals), '', counts(usage)].map((cell) => out.bold(cell));
   const lines = table(['STEP', 'SPENT', 'ATTEMPTS', 'USAGE'], [...rows, total]);
   return [lines, ...budgetLines(budget)].join('\n');
 }
@@ -52,7 +53,7 @@ function budgetLines(budget: Costs['budget']): string[] {
   const { amount, currency, spent, isExceeded, overshoot } = budget;
   const over = overshoot === '0' ? '' : `, ${overshoot} more than there was`;
   const line = `budget  ${spent} of ${amount} ${currency} spent${over}`;
-  return [isExceeded ? pc.red(line) : line];
+  return [isExceeded ? out.red(line) : line];
 }
 
 export async function setBudget(

@@ -22,11 +22,11 @@ export async function readInput({ argument, option }: Given): Promise<unknown> {
   if (argument !== undefined && option !== undefined)
     throw wrong('the input is given twice: as an argument and with --input');
   const given = option ?? argument;
-  if (given === '-') return parsed(await text(process.stdin), 'standard input');
+  if (given === '-') return parsed(await standardInput(), 'standard input');
   if (given?.startsWith('@')) return parsed(readText(given.slice(1)), given.slice(1));
   if (given !== undefined) return parsed(given, 'the input');
   if (!isPiped()) return undefined;
-  const piped = await text(process.stdin);
+  const piped = await standardInput();
   return piped.trim() === '' ? undefined : parsed(piped, 'standard input');
 }
 
@@ -34,9 +34,28 @@ export async function readInput({ argument, option }: Given): Promise<unknown> {
 function isPiped(): boolean {
   try {
     const input = fstatSync(0);
-    return input.isFIFO() || input.isFile();
+    // Programs that start others often give them a socket where a shell gives a pipe.
+    return input.isFIFO() || input.isFile() || input.isSocket();
   } catch {
     return false;
+  }
+}
+
+/** Somebody who did not mean it as the input would wait without end, and not know for what. */
+const SILENCE_MS = 3_000;
+
+async function standardInput(): Promise<string> {
+  const told = setTimeout(
+    () =>
+      say(
+        'waiting for the end of standard input, which is the input; give it as an argument or with --input otherwise',
+      ),
+    SILENCE_MS,
+  );
+  try {
+    return await text(process.stdin);
+  } finally {
+    clearTimeout(told);
   }
 }
 

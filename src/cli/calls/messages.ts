@@ -5,7 +5,7 @@ import { groundsForMessage } from '../../http/schema/grounds.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { type Given, readInput, requireFit } from './input.js';
-import { printJson, say } from './screen.js';
+import { plain, printJson, say } from './screen.js';
 
 export interface Message {
   id: string;
@@ -29,7 +29,7 @@ export async function message(
   if (kind !== 'signal') return printJson(await handle[kind](name, payload));
   const answer = await handle.signal(name, payload);
   if (json) return printJson(answer);
-  say(`${name} was sent to ${answer.workflowId}`);
+  say(`${plain(name)} was sent to ${plain(answer.workflowId)}`);
 }
 
 /** A declared one is held against its schema; one that is not declared may be there all the same. */
@@ -67,5 +67,5 @@ export async function feedback(
 ): Promise<void> {
   const answer = await quick.handle(id).feedback(await readInput(given));
   if (json) return printJson(answer);
-  say(`the feedback was sent to ${answer.workflowId}`);
+  say(`the feedback was sent to ${plain(answer.workflowId)}`);
 }

@@ -1,7 +1,7 @@
 /** What a run is doing, read from its events: its steps, timers and children, as lines for a person. */
-import pc from 'picocolors';
 import type { HistoryEvent, RunEvent } from '../../client/index.js';
 import { isPauseSignal, type Paused, pausedAfter } from '../../core/run/pause.js';
+import type { Colours } from '../colours.js';
 import { durationText, plain } from './screen.js';
 
 type State = 'running' | 'done' | 'failed' | 'cancelled';
@@ -18,11 +18,11 @@ export interface Item {
   firesAt?: number;
 }
 
-const MARKS: Record<State, string> = {
-  running: pc.cyan('●'),
-  done: pc.green('✓'),
-  failed: pc.red('✗'),
-  cancelled: pc.yellow('–'),
+const MARKS: Record<State, [mark: string, colour: 'cyan' | 'green' | 'red' | 'yellow']> = {
+  running: ['●', 'cyan'],
+  done: ['✓', 'green'],
+  failed: ['✗', 'red'],
+  cancelled: ['–', 'yellow'],
 };
 
 interface Attributes {
@@ -54,6 +54,9 @@ export class Progress {
   closedBy: string | undefined;
   /** While it is: nothing below goes on by itself then. */
   paused: Paused | undefined;
+
+  /** Those of the output that it is shown on. */
+  constructor(private readonly colours: Colours) {}
 
   /** Takes an event in; answers with the line for it, or undefined for what says nothing to people. */
   take(event: RunEvent): string | undefined {
@@ -144,28 +147,33 @@ export class Progress {
     const item = this.items.get(key);
     if (!item) return undefined;
     Object.assign(item, { state, endedAt: at, ...(error !== undefined && { error }) });
-    return `${nameOf(item)} ${state === 'done' && item.kind === 'timer' ? 'fired' : state}${detailOf(item, at)}`;
+    return `${nameOf(item)} ${state === 'done' && item.kind === 'timer' ? 'fired' : state}${this.#detail(item, at)}`;
   }
 
   /** As they are at the moment; children stand in from what the run does itself. */
   lines(now: number): string[] {
     return [...this.items.values()].map((item) => {
       const indent = item.kind === 'child' ? '    ' : '  ';
-      return `${indent}${MARKS[item.state]} ${nameOf(item)}${detailOf(item, now)}`;
+      const [mark, colour] = MARKS[item.state];
+      return `${indent}${this.colours[colour](mark)} ${nameOf(item)}${this.#detail(item, now)}`;
     });
+  }
+
+  #detail(item: Item, now: number): string {
+    return this.colours.dim(` (${detailsOf(item, now).join(', ')})`);
   }
 }
 
 const nameOf = ({ kind, name }: Item): string => (kind === 'timer' ? name : `${kind} ${plain(name)}`);
 
-function detailOf(item: Item, now: number): string {
+function detailsOf(item: Item, now: number): string[] {
   const { state, attempt, error, firesAt, startedAt, endedAt } = item;
   const parts: string[] = [];
   if (attempt !== undefined && attempt > 1) parts.push(`attempt ${attempt}`);
   if (state === 'running' && firesAt !== undefined) parts.push(`fires in ${durationText(firesAt - now)}`);
   else parts.push(durationText((endedAt ?? now) - startedAt));
   if (error !== undefined && state !== 'done') parts.push(plain(error));
-  return pc.dim(` (${parts.join(', ')})`);
+  return parts;
 }
 
 /** The innermost says what happened; what is around it says where. */

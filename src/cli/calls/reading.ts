@@ -1,10 +1,12 @@
 /** `status`, `result`, `input`, `history`, `trace`, `watch`, `list` and `catalog`. */
-import pc from 'picocolors';
+
 import type { RunFilter, RunListEntry } from '../../client/index.js';
+import { out } from '../colours.js';
+import { plainJson } from '../plain.js';
 import type { Connection } from './connection.js';
 import { printOutcome } from './outcome.js';
 import { Progress } from './progress.js';
-import { agoText, durationText, plain, printJson, statusText, table } from './screen.js';
+import { agoText, durationText, plain, printJson, printJsonLine, statusText, table } from './screen.js';
 import { watch } from './watching.js';
 
 interface Target {
@@ -20,12 +22,12 @@ export async function status({ quick }: Connection, { id, run, json }: Target): 
   if (json) return printJson(record);
   const { startedAt, completedAt, heldBack, paused } = record;
   const rows: [string, string][] = [
-    ['workflow', record.workflowType],
+    ['workflow', plain(record.workflowType)],
     ['id', plain(record.workflowId)],
     ['run', record.runId],
     ['status', statusText(record.status)],
-    ['catalog', record.catalog],
-    ['started', `${agoText(startedAt)} ${pc.dim(new Date(startedAt).toISOString())}`],
+    ['catalog', plain(record.catalog)],
+    ['started', `${agoText(startedAt)} ${out.dim(new Date(startedAt).toISOString())}`],
     [
       'took',
       completedAt === null
@@ -37,14 +39,14 @@ export async function status({ quick }: Connection, { id, run, json }: Target): 
   if (heldBack)
     rows.push([
       'held back',
-      `${pc.red(plain(heldBack.reason))} ${pc.dim(agoText(Date.parse(heldBack.since)))}`,
+      `${out.red(plain(heldBack.reason))} ${out.dim(agoText(Date.parse(heldBack.since)))}`,
     ]);
   if (paused)
     rows.push([
       'paused',
-      `${pc.yellow(plain(paused.reason))} ${pc.dim(`by ${paused.by}, ${agoText(Date.parse(paused.since))}`)}`,
+      `${out.yellow(plain(paused.reason))} ${out.dim(`by ${paused.by}, ${agoText(Date.parse(paused.since))}`)}`,
     ]);
-  print(rows.map(([name, value]) => `${pc.bold(name.padEnd(9))}  ${value}`).join('\n'));
+  print(rows.map(([name, value]) => `${out.bold(name.padEnd(9))}  ${value}`).join('\n'));
 }
 
 export async function result(
@@ -65,7 +67,7 @@ export async function input({ quick }: Connection, { id, run, json }: Target): P
 export async function trace({ quick }: Connection, { id, run, json }: Target): Promise<void> {
   const body = await quick.handle(id, run).traceLog({ inline: true });
   if (json || body.source === 'remote') return printJson(json ? body : body.data);
-  if (body.data === undefined) return void print(body.localPath);
+  if (body.data === undefined) return void print(plain(body.localPath));
   printJson(body.data);
 }
 
@@ -81,23 +83,23 @@ export async function history(
     for await (const { runId: _, ...event } of events.history(options)) all.push(event);
     return printJson({ runId, events: all });
   }
-  const progress = new Progress();
+  const progress = new Progress(out);
   for await (const event of events.history({ ...options, follow })) {
-    if (json) printJson(event);
+    if (json) printJsonLine(event);
     else {
       const line = progress.take(event);
-      const time = pc.dim(event.eventTime.slice(11, 23));
+      const time = out.dim(event.eventTime.slice(11, 23));
       print(
-        `${event.eventId.padStart(5)}  ${time}  ${event.eventTypeName}${line ? `  ${pc.dim(line)}` : ''}`,
+        `${event.eventId.padStart(5)}  ${time}  ${event.eventTypeName}${line ? `  ${out.dim(line)}` : ''}`,
       );
-      if (payloads) print(JSON.stringify(event, null, 2).replaceAll(/^/gm, '       '));
+      if (payloads) print(plainJson(JSON.stringify(event, null, 2)).replaceAll(/^/gm, '       '));
     }
   }
 }
 
 export async function watchRun({ quick, patient }: Connection, { id, run, json }: Target): Promise<void> {
   const { workflowType } = await quick.handle(id, run).status();
-  await watch(patient.handle(id, run), { title: `${plain(workflowType)} ${plain(id)}`, json });
+  await watch(patient.handle(id, run), { title: `${workflowType} ${id}`, json });
 }
 
 export interface ListFlags {
@@ -134,15 +136,15 @@ export async function list({ quick }: Connection, flags: ListFlags): Promise<voi
   if (runs.length === 0) return void print('no runs');
   const rows = runs.map((run) => [...listRow(run), ...(why ? [plain(run.summary ?? '')] : [])]);
   print(table(['ID', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK', ...(why ? ['WHY'] : [])], rows));
-  if (nextCursor !== null) print(pc.dim('there are more: --all shows them'));
+  if (nextCursor !== null) print(out.dim('there are more: --all shows them'));
 }
 
 function listRow(run: RunListEntry): string[] {
   const { workflowId, workflowType, status, startedAt, completedAt, paused } = run;
   const from = Date.parse(startedAt);
   const took = (completedAt === null ? Date.now() : Date.parse(completedAt)) - from;
-  const state = paused ? `${statusText(status)}, ${pc.yellow('paused')}` : statusText(status);
-  return [plain(workflowId), workflowType, state, agoText(from), durationText(took)];
+  const state = paused ? `${statusText(status)}, ${out.yellow('paused')}` : statusText(status);
+  return [plain(workflowId), plain(workflowType), state, agoText(from), durationText(took)];
 }
 
 export async function catalog(
@@ -154,9 +156,10 @@ export async function catalog(
   if (name === undefined) {
     const body = await quick.catalog(connection.catalog);
     if (json) return printJson(body);
-    if (body.workflows.length === 0) return void print(`the catalog "${body.catalog}" has no workflows yet`);
+    if (body.workflows.length === 0)
+      return void print(`the catalog "${plain(body.catalog)}" has no workflows yet`);
     const rows = body.workflows.map((entry) => [
-      entry.name,
+      plain(entry.name),
       messagesOf(entry),
       plain(entry.description ?? ''),
     ]);

@@ -1,8 +1,9 @@
 /** The commands that call a server: `perdure workflow run …`, and the same without `workflow`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import pc from 'picocolors';
 import type { RunFilter } from '../../client/index.js';
 import { RUN_STATUSES } from '../../core/run/run.js';
+import { err } from '../colours.js';
+import { endWhenUnread } from '../unread.js';
 import { notEmpty, wholeNumber } from '../values.js';
 import { type Connection, calledServer, connect, connectionOptions } from './connection.js';
 import { explain } from './failure.js';
@@ -267,19 +268,17 @@ function calling(call: Call) {
 
 /** @throws what commander makes of wrong use */
 export async function leaveWith(work: () => Promise<void>): Promise<void> {
-  // Whoever reads no further has seen what it wanted.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-  let exitCode = 0;
+  endWhenUnread();
   try {
     await work();
   } catch (error) {
     if ((error as { code?: string }).code?.startsWith('commander.')) throw error;
     const failure = explain(error, calledServer());
     if (!failure) throw error;
-    exitCode = failure.exitCode;
+    process.exitCode = failure.exitCode;
     const lines = failure.message.split('\n').map(plain);
-    process.stderr.write(`${pc.red('perdure:')} ${lines.join('\n')}\n`);
+    process.stderr.write(`${err.red('perdure:')} ${lines.join('\n')}\n`);
   }
   // What is under way to a pipe has to get there.
-  process.stdout.write('', () => process.exit(exitCode));
+  process.stdout.write('', () => process.exit());
 }

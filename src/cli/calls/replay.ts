@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import pc from 'picocolors';
 import { type RunFilter, type RunListEntry, WorkflowNotFoundError } from '../../client/index.js';
 import type { ReplayResult } from '../../core/replay-result.js';
 import type { Replays } from '../../worker/replaying/replays.js';
+import { canDraw, out } from '../colours.js';
 import { type Connection, connect } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { plain, printJson, say } from './screen.js';
@@ -42,16 +42,17 @@ export async function replay(command: Command, files: string[], flags: ReplayFla
   const sources = open ? await openRuns(await connect(command), filter) : fromFiles(files);
   const replays = await loaded(workflows);
   const results: Record<string, unknown>[] = [];
+  const isLive = !json && open && canDraw(process.stderr);
   let misfits = 0;
   for await (const { name, history, run } of sources) {
     const result = await checked(replays, name, history, within);
     results.push({ source: name, ...run, ...result });
     if (!result.ok) misfits++;
     if (!json) tell(name, result, { isQuiet: open === true });
-    if (!json && open && process.stderr.isTTY) process.stderr.write(`\r\u001b[K${results.length} replayed`);
+    if (isLive) process.stderr.write(`\r\u001b[K${results.length} replayed`);
   }
   await replays.close();
-  if (!json && open && process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+  if (isLive) process.stderr.write('\r\u001b[K');
   if (json) printJson({ checked: results.length, misfits, results });
   const count = results.length;
   if (misfits === 0) {
@@ -69,10 +70,10 @@ const counted = (count: number): string => (count === 1 ? '1 history' : `${count
 
 function tell(name: string, result: ReplayResult, { isQuiet }: { isQuiet: boolean }): void {
   if (result.ok) {
-    if (!isQuiet) process.stdout.write(`${pc.green('✓')} ${plain(name)}\n`);
+    if (!isQuiet) process.stdout.write(`${out.green('✓')} ${plain(name)}\n`);
     return;
   }
-  process.stdout.write(`${pc.red('✗')} ${plain(name)}\n    ${plain(result.message)}\n`);
+  process.stdout.write(`${out.red('✗')} ${plain(name)}\n    ${plain(result.message)}\n`);
 }
 
 /** @throws CommandError for a folder that cannot be loaded */

@@ -1,18 +1,21 @@
 /** What people see: tables that fit their terminal, times in words, statuses in colour. */
-import pc from 'picocolors';
 import type { RunStatus } from '../../client/index.js';
+import { out } from '../colours.js';
+import { plain, plainJson } from '../plain.js';
 
-const COLOURS: Record<RunStatus, (text: string) => string> = {
-  running: pc.cyan,
-  completed: pc.green,
-  failed: pc.red,
-  timed_out: pc.red,
-  cancelled: pc.yellow,
-  terminated: pc.yellow,
-  continued_as_new: pc.dim,
+export { plain };
+
+const COLOURS: Partial<Record<string, (text: string) => string>> = {
+  running: out.cyan,
+  completed: out.green,
+  failed: out.red,
+  timed_out: out.red,
+  cancelled: out.yellow,
+  terminated: out.yellow,
+  continued_as_new: out.dim,
 };
 
-export const statusText = (status: RunStatus): string => COLOURS[status](status);
+export const statusText = (status: RunStatus): string => (COLOURS[status] ?? plain)(status);
 
 const STEPS: [ms: number, unit: string][] = [
   [86_400_000, 'd'],
@@ -40,13 +43,28 @@ export function agoText(at: number, now = Date.now()): string {
 const ESCAPES = /\u001b\[[0-9;]*m/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above; the parts between are kept
 const ESCAPES_BETWEEN = /(\u001b\[[0-9;]*m)/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they would move the cursor
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f]+/g;
 
-const widthOf = (text: string): number => [...text.replaceAll(ESCAPES, '')].length;
+const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
+/** What people see as one character; a terminal gives it a place of its own, or two. */
+const CHARACTERS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** The blocks of Unicode whose characters take two places, and pictures. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
+/** Marks that stand on the character before them, and what is not seen at all. */
+const WITHOUT_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/gu;
 
-/** Texts of other people on one line, and without anything that a terminal would obey. */
-export const plain = (text: string): string => text.replaceAll(CONTROLS, ' ');
+const charactersOf = (text: string): string[] =>
+  PRINTABLE_ASCII.test(text) ? [...text] : Array.from(CHARACTERS.segment(text), ({ segment }) => segment);
+
+const widthOfCharacter = (character: string): number =>
+  WIDE.test(character) ? 2 : [...character.replaceAll(WITHOUT_WIDTH, '')].length;
+
+/** Places in a terminal. */
+export function widthOf(text: string): number {
+  const shown = text.replaceAll(ESCAPES, '');
+  if (PRINTABLE_ASCII.test(shown)) return shown.length;
+  return charactersOf(shown).reduce((sum, character) => sum + widthOfCharacter(character), 0);
+}
 
 /** Cut to the width, with a sign that it was. Colours end with it. */
 export function cut(text: string, width: number): string {
@@ -58,9 +76,11 @@ export function cut(text: string, width: number): string {
       shown += part;
       continue;
     }
-    const characters = [...part].slice(0, Math.max(0, width - 1 - used));
-    shown += characters.join('');
-    used += characters.length;
+    for (const character of charactersOf(part)) {
+      used += widthOfCharacter(character);
+      if (used > width - 1) break;
+      shown += character;
+    }
   }
   return `${shown}…`;
 }
@@ -77,7 +97,7 @@ export function table(
   rows: string[][],
   columns = process.stdout.isTTY ? process.stdout.columns : undefined,
 ): string {
-  const lines = [head.map((name) => pc.bold(name)), ...rows];
+  const lines = [head.map((name) => out.bold(name)), ...rows];
   const widths = head.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at]!))));
   const excess = () =>
     columns === undefined ? 0 : widths.reduce((sum, width) => sum + width + 2, -2) - columns;
@@ -100,7 +120,15 @@ function tableLine(cells: string[], widths: number[]): string {
 }
 
 export function printJson(body: unknown): void {
-  process.stdout.write(`${JSON.stringify(body, null, process.stdout.isTTY ? 2 : undefined)}\n`);
+  const { isTTY } = process.stdout;
+  const text = JSON.stringify(body, null, isTTY ? 2 : undefined);
+  process.stdout.write(`${isTTY ? plainJson(text) : text}\n`);
+}
+
+/** One of several, each on a line of its own. */
+export function printJsonLine(body: unknown): void {
+  const text = JSON.stringify(body);
+  process.stdout.write(`${process.stdout.isTTY ? plainJson(text) : text}\n`);
 }
 
 export function say(line: string): void {

@@ -11,7 +11,7 @@ import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { findWorkflow, type Given, readInput, requireFit } from './input.js';
 import { Interruption } from './interruption.js';
-import { printJson, say } from './screen.js';
+import { plain, printJson, say } from './screen.js';
 import { watch } from './watching.js';
 
 export interface StartFlags {
@@ -31,8 +31,10 @@ export async function start(
 ): Promise<void> {
   const handle = await begin(connection, name, given, flags);
   if (flags.json) return printJson({ workflowId: handle.workflowId, runId: handle.startedRunId });
-  process.stdout.write(`${handle.workflowId}\n`);
-  const id = shellWord(handle.workflowId);
+  const { workflowId } = handle;
+  // A script gets it as it is.
+  process.stdout.write(`${process.stdout.isTTY ? plain(workflowId) : workflowId}\n`);
+  const id = plain(shellWord(workflowId));
   say(`started; \`perdure watch ${id}\` shows it, \`perdure result ${id}\` waits for it`);
 }
 

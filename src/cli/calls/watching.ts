@@ -2,8 +2,9 @@
  * Shows a run while it goes on, on standard error, so that standard output has the result alone: as lines that are drawn
  * anew in a terminal, one line for each change elsewhere.
  */
-import pc from 'picocolors';
+import { constants } from 'node:os';
 import { ClientError, type RunEvent, type WorkflowHandle, WorkflowOutcomeError } from '../../client/index.js';
+import { canDraw, err } from '../colours.js';
 import { shellWord } from '../shell-word.js';
 import { CommandError, EXIT } from './failure.js';
 import { Interruption } from './interruption.js';
@@ -24,7 +25,7 @@ export async function watch(
   const interruption = new Interruption();
   const { signal } = interruption;
   try {
-    const view = process.stderr.isTTY ? new LiveView(title) : new LineView(title);
+    const view = canDraw(process.stderr) ? new LiveView(title) : new LineView(title);
     try {
       const history = handle.history({ follow: true, includePayloads: true, signal });
       for await (const event of history) view.take(event);
@@ -51,10 +52,10 @@ export async function watch(
 
 /** One line for each change. */
 class LineView {
-  readonly #progress = new Progress();
+  readonly #progress = new Progress(err);
 
   constructor(title: string) {
-    say(title);
+    say(plain(title));
   }
 
   take(event: RunEvent): void {
@@ -65,15 +66,20 @@ class LineView {
   end(): void {}
 }
 
+const showCursor = () => void process.stderr.write('\u001b[?25h');
+/** As a shell tells of a program that a signal has ended, but with the terminal as it was. */
+const leave = (signal: NodeJS.Signals) => process.exit(128 + constants.signals[signal]);
+
 /** The run as it is at the moment. */
 class LiveView {
-  readonly #progress = new Progress();
+  readonly #progress = new Progress(err);
   readonly #startedAt = Date.now();
   readonly #timer: NodeJS.Timeout;
   #drawn = 0;
 
   constructor(private readonly title: string) {
     process.stderr.write('\u001b[?25l');
+    process.on('exit', showCursor).on('SIGTERM', leave).on('SIGHUP', leave);
     this.#draw();
     this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
   }
@@ -85,7 +91,8 @@ class LiveView {
   end(): void {
     clearInterval(this.#timer);
     this.#draw();
-    process.stderr.write('\u001b[?25h');
+    showCursor();
+    process.off('exit', showCursor).off('SIGTERM', leave).off('SIGHUP', leave);
   }
 
   #draw(): void {
@@ -97,12 +104,12 @@ class LiveView {
     const hidden = Math.max(0, all.length - room);
     const { closedBy, paused } = this.#progress;
     const closing =
-      closedBy === undefined ? pc.dim(`  ${durationText(now - this.#startedAt)}`) : closingLine(closedBy);
+      closedBy === undefined ? err.dim(`  ${durationText(now - this.#startedAt)}`) : closingLine(closedBy);
     const lines = [
-      pc.bold(this.title),
-      ...(hidden > 0 ? [pc.dim(`  … ${hidden} more before`)] : []),
+      err.bold(plain(this.title)),
+      ...(hidden > 0 ? [err.dim(`  … ${hidden} more before`)] : []),
       ...all.slice(hidden),
-      ...(paused ? [pc.yellow(`  paused ${agoText(paused.since)}: ${plain(paused.reason)}`)] : []),
+      ...(paused ? [err.yellow(`  paused ${agoText(paused.since)}: ${plain(paused.reason)}`)] : []),
       closing,
     ];
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : '';
@@ -112,6 +119,6 @@ class LiveView {
 }
 
 function closingLine(closedBy: string): string {
-  const colour = closedBy === 'completed' ? pc.green : closedBy === 'continued_as_new' ? pc.dim : pc.red;
+  const colour = closedBy === 'completed' ? err.green : closedBy === 'continued_as_new' ? err.dim : err.red;
   return colour(`  ${closedBy.replaceAll('_', ' ')}`);
 }

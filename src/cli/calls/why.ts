@@ -1,5 +1,5 @@
 /** `why`: what a run waits for, and what to do about it. */
-import pc from 'picocolors';
+import { out } from '../colours.js';
 import type { Connection } from './connection.js';
 import { agoText, plain, printJson, statusText } from './screen.js';
 
@@ -10,12 +10,12 @@ export async function why(
   const answer = await quick.handle(id, run).why();
   if (json) return printJson(answer);
   const { status, isStuck, since, reasons } = answer;
-  const ago = since === null ? '' : pc.dim(` (${agoText(Date.parse(since))})`);
-  const stuck = isStuck ? pc.red(', and does not go on unless somebody acts') : '';
+  const ago = since === null ? '' : out.dim(` (${agoText(Date.parse(since))})`);
+  const stuck = isStuck ? out.red(', and does not go on unless somebody acts') : '';
   const lines = [`${plain(answer.workflowId)} is ${statusText(status)}${stuck}${ago}`];
   for (const { code, message, action } of reasons) {
-    lines.push(`${pc.bold(code.padEnd(14))}  ${plain(message)}`);
-    if (action !== null) lines.push(`${' '.repeat(14)}  ${pc.dim(plain(action))}`);
+    lines.push(`${out.bold(code.padEnd(14))}  ${plain(message)}`);
+    if (action !== null) lines.push(`${' '.repeat(14)}  ${out.dim(plain(action))}`);
   }
   process.stdout.write(`${lines.join('\n')}\n`);
 }

@@ -1,5 +1,6 @@
 /** What completions ask a server for: names of workflows, and ids of runs. */
 import type { Connection } from '../calls/connection.js';
+import { isPlain } from '../plain.js';
 import type { WordKind } from './shells.js';
 
 /** Somebody waits with a finger on the key. */
@@ -19,6 +20,6 @@ export async function printWords({ quick, catalog }: Connection, kind: WordKind,
     return runs.map(({ workflowId }) => workflowId);
   };
   const found = await (kind === 'workflows' ? namesOfWorkflows : newestIds)();
-  const words = [...new Set(found)].filter((word) => word.startsWith(prefix) && !/[\r\n\t]/.test(word));
+  const words = [...new Set(found)].filter((word) => word.startsWith(prefix) && isPlain(word));
   if (words.length > 0) process.stdout.write(`${words.join('\n')}\n`);
 }

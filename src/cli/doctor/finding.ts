@@ -1,5 +1,5 @@
 /** What a check has found: how it is, and what to do where it is not as it should be. */
-import pc from 'picocolors';
+import { out } from '../colours.js';
 
 export type Status = 'ok' | 'warn' | 'fail';
 
@@ -20,12 +20,12 @@ export const fail = (name: string, message: string, remedy: string): Finding => 
   ...{ name, status: 'fail', message, remedy },
 });
 
-const MARKS: Record<Status, string> = { ok: pc.green('✓'), warn: pc.yellow('!'), fail: pc.red('✗') };
+const MARKS: Record<Status, string> = { ok: out.green('✓'), warn: out.yellow('!'), fail: out.red('✗') };
 /** The longest name of a check. */
 const NAME_WIDTH = 17;
 
 export function findingText({ name, status, message, remedy }: Finding): string {
   const indent = ' '.repeat(NAME_WIDTH + 4);
-  const line = `${MARKS[status]} ${pc.bold(name.padEnd(NAME_WIDTH))}  ${message.replaceAll('\n', `\n${indent}`)}`;
-  return remedy === null ? line : `${line}\n${indent}${pc.dim('→')} ${remedy}`;
+  const line = `${MARKS[status]} ${out.bold(name.padEnd(NAME_WIDTH))}  ${message.replaceAll('\n', `\n${indent}`)}`;
+  return remedy === null ? line : `${line}\n${indent}${out.dim('→')} ${remedy}`;
 }

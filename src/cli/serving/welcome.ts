@@ -1,7 +1,7 @@
 /** What `perdure dev` shows a person who has just started it: what runs, and lines to paste. */
-import pc from 'picocolors';
 import type { CatalogEntry } from '../../core/catalog.js';
 import { DEFAULT_SERVER } from '../calls/connection.js';
+import { out as colors } from '../colours.js';
 import { sampleInput } from '../sample.js';
 
 export interface Welcome {
@@ -19,7 +19,6 @@ export interface Welcome {
 const MAX_TRIES = 5;
 
 export function welcomeText({ url, folder, place, hasToken, hasUi, workflows }: Welcome): string {
-  const colors = pc.createColors(process.stdout.isTTY === true && !process.env.NO_COLOR);
   const width = Math.max(...workflows.map(({ name }) => name.length));
   const list = workflows.map(({ name, description }) => {
     return `  ${colors.bold(name.padEnd(width))}  ${colors.dim(description ?? '')}`.trimEnd();
