@@ -1,12 +1,12 @@
 /** The commands around a project and its data that are no calls of a workflow's: init, replay, backup, restore, config, completion. */
 import { Argument, type Command, Option } from 'commander';
-import { connect, connectionOptions } from './calls/connection.js';
+import { catalogOption, connect, connectionOptions } from './calls/connection.js';
 import { filterOption } from './calls/filters.js';
 import { leaveWith } from './calls/register.js';
 import type { ReplayFlags } from './calls/replay.js';
 import { SHELLS, type Shell, WORD_KINDS, type WordKind } from './completion/shells.js';
 import { DEFAULT_WORKFLOWS, workflowsOption } from './options.js';
-import { durationOf, notEmpty } from './values.js';
+import { durationOf } from './values.js';
 
 /** What a worker has for a turn that is made from the start of its history. */
 const REPLAY_WITHIN_MS = 60_000;
@@ -31,11 +31,7 @@ function addProject(program: Command): void {
     .addOption(workflowsOption('folder of the workflows').default(DEFAULT_WORKFLOWS))
     .option('--open', 'the open runs of a server')
     .addOption(filterOption())
-    .addOption(
-      new Option('--catalog <name>', 'catalog whose open runs are replayed')
-        .env('PERDURE_CATALOG')
-        .argParser(notEmpty),
-    )
+    .addOption(catalogOption('catalog whose open runs are replayed'))
     .addOption(
       new Option('--within <duration>', 'how long the code may run for one history')
         .default(REPLAY_WITHIN_MS, '60 s')
@@ -68,7 +64,8 @@ function addData(program: Command): void {
     );
   const config = program
     .command('config')
-    .description('the server and token in force, and where each came from');
+    .description('the server, token and catalog in force, and where each came from')
+    .addOption(catalogOption('catalog of the workflows'));
   for (const option of connectionOptions()) config.addOption(option);
   config
     .option('--json', 'as JSON')
@@ -89,7 +86,7 @@ function addCompletion(program: Command): void {
     .command('__words', { hidden: true })
     .addArgument(new Argument('<kind>').choices(WORD_KINDS))
     .argument('[prefix]')
-    .addOption(new Option('--catalog <name>').env('PERDURE_CATALOG').argParser(notEmpty));
+    .addOption(catalogOption('catalog of the workflows'));
   for (const option of connectionOptions()) words.addOption(option);
   words.action((kind: WordKind, prefix: string | undefined) =>
     leaveWith(async () =>

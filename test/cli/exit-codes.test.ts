@@ -109,7 +109,7 @@ describe('other answers', () => {
     ['too many requests', error(429, 'TooManyRequestsError', {}, OURS), 5, /TooManyRequestsError/],
     ['no engine', error(503, 'EngineUnavailableError', {}, OURS), 5, /EngineUnavailableError/],
     ['no such run', error(404, 'WorkflowNotFoundError', {}, OURS), 4, /perdure list/],
-    ['a wrong token', error(401, 'UnauthorizedError', {}, OURS), 2, /refuses the token/],
+    ['no token', error(401, 'UnauthorizedError', {}, OURS), 2, /asks for a token \(none\)/],
     ['a bug', error(500, 'InternalError', {}, OURS), 1, /InternalError/],
     [
       'a page for people',

@@ -158,23 +158,23 @@ describe('an output that nobody reads', () => {
 });
 
 describe('what others wrote', () => {
-  it.each([
-    [['list', '--limit', '5', '--why']],
-    [['catalog']],
-    [['catalog', 'echo']],
-    [['status', 'x']],
-    [['why', 'x']],
-    [['history', 'x']],
-    [['history', 'x', '--payloads']],
-    [['history', 'x', '--follow', '--json']],
-    [['start', 'echo', '1']],
-    [['run', 'echo', '1']],
-    [['run', 'echo', '1', '--json']],
-    [['watch', 'x']],
-    [['result', 'x']],
-    [['signal', 'x', 'go', '1']],
+  it.for([
+    ['list', '--limit', '5', '--why'],
+    ['catalog'],
+    ['catalog', 'echo'],
+    ['status', 'x'],
+    ['why', 'x'],
+    ['history', 'x'],
+    ['history', 'x', '--payloads'],
+    ['history', 'x', '--follow', '--json'],
+    ['start', 'echo', '1'],
+    ['run', 'echo', '1'],
+    ['run', 'echo', '1', '--json'],
+    ['watch', 'x'],
+    ['result', 'x'],
+    ['signal', 'x', 'go', '1'],
   ])('moves no cursor of the terminal: %j', async (args, context) => {
-    const { stdout } = await inTerminal(context as never, args);
+    const { stdout } = await inTerminal(context, args);
     expect(stdout.length).toBeGreaterThan(0);
     // What is drawn over moves the cursor by itself, from the line's beginning.
     expect(stdout.replaceAll('\r\u001b[J', '')).not.toMatch(RAW);

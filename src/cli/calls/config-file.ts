@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { nearestName } from '../../core/values/nearest.js';
 import { CommandError, EXIT } from './failure.js';
+import { parseJson } from './json-text.js';
 
 const NAMES = ['perdure.config.ts', 'perdure.config.js', 'perdure.config.json'];
 const KEYS = ['server', 'token', 'tokenFile', 'catalog'] as const;
@@ -28,13 +29,29 @@ export async function findConfig(folder: string): Promise<FoundConfig | undefine
 
 async function load(path: string): Promise<unknown> {
   try {
-    if (path.endsWith('.json')) return JSON.parse(readFileSync(path, 'utf8'));
-    if (path.endsWith('.js'))
-      return ((await import(pathToFileURL(path).href)) as { default: unknown }).default;
+    if (path.endsWith('.json')) return parseJson(readFileSync(path, 'utf8'));
+    if (path.endsWith('.js')) return await loadJavaScript(path);
     return await loadTypeScript(path);
   } catch (error) {
-    throw wrong(`${path} cannot be read: ${(error as Error).message}`);
+    throw wrong(`${path}${lineOf(path, error)} cannot be read: ${(error as Error).message}`);
   }
+}
+
+async function loadJavaScript(path: string): Promise<unknown> {
+  try {
+    return ((await import(pathToFileURL(path).href)) as { default: unknown }).default;
+  } catch (error) {
+    // Node does not say on which line it is wrong; who makes a bundle of it does.
+    if (error instanceof SyntaxError)
+      await (await import('../../worker/loading/module.js')).bundleModule(path);
+    throw error;
+  }
+}
+
+/** Of what is thrown when it is run, the stack alone has it; others have it in their message. */
+function lineOf(path: string, error: unknown): string {
+  const [, after = ''] = String((error as Error).stack).split(pathToFileURL(path).href);
+  return /^:\d+/.exec(after)?.[0] ?? '';
 }
 
 /** Next to the file, so that what it imports is found; gone as soon as it is loaded. */
@@ -61,7 +78,10 @@ function checked(path: string, given: unknown): ConfigFile {
     if (typeof value !== 'string' || value === '')
       throw wrong(`${key} in ${path} must be a text that is not empty`);
   }
-  return given as ConfigFile;
+  const values = { ...given } as ConfigFile;
+  // Whichever folder below it the command is called in.
+  if (values.tokenFile !== undefined) values.tokenFile = resolve(dirname(path), values.tokenFile);
+  return values;
 }
 
 const wrong = (message: string) => new CommandError(EXIT.wrongUse, message);

@@ -31,8 +31,15 @@ export class CommandError extends Error {
   }
 }
 
+/** Whom a command calls, and with what. */
+export interface Called {
+  server: string;
+  token: { value: string | undefined; source: string };
+}
+
 /** Undefined for what is our own bug. */
-export function explain(error: unknown, server: string): CommandError | undefined {
+export function explain(error: unknown, called: Called): CommandError | undefined {
+  const { server } = called;
   if (error instanceof CommandError) return error;
   if (error instanceof WorkflowOutcomeError) return new CommandError(EXIT.failed, outcomeText(error));
   if (error instanceof ConnectionError) {
@@ -47,7 +54,7 @@ export function explain(error: unknown, server: string): CommandError | undefine
       `${error.message.replaceAll(/\s+/g, ' ')}. Is ${server} a perdure server? Name one with --server`,
     );
   }
-  if (error instanceof ApiError) return new CommandError(exitCodeOf(error), apiText(error, server));
+  if (error instanceof ApiError) return new CommandError(exitCodeOf(error), apiText(error, called));
   // Of a value that cannot be in an address, for example.
   if (error instanceof ClientError || error instanceof TypeError)
     return new CommandError(EXIT.wrongUse, error.message);
@@ -69,11 +76,13 @@ function exitCodeOf({ name, status }: ApiError): number {
   return EXIT.wrongUse;
 }
 
-function apiText(error: ApiError, server: string): string {
+function apiText(error: ApiError, { server, token }: Called): string {
   const { name, message, issues = [], workflowId } = error;
   switch (name) {
     case 'UnauthorizedError':
-      return `${server} refuses the token: give the right one with --token, --token-file or API_AUTH_TOKEN`;
+      return token.value === undefined
+        ? `${server} asks for a token (${token.source}): give it with --token, --token-file or API_AUTH_TOKEN`
+        : `${server} refuses the token of ${token.source}: give the right one with --token, --token-file or API_AUTH_TOKEN`;
     case 'WorkflowNotFoundError':
       return `${message}. Look for the id with \`perdure list\``;
     case 'WorkflowAlreadyExistsError':

@@ -8,6 +8,7 @@ import { nearestName } from '../../core/values/nearest.js';
 import type { Grounds } from '../../http/schema/grounds.js';
 import { PayloadCheck } from '../../http/wire/payload-check.js';
 import { CommandError, EXIT, issueLine } from './failure.js';
+import { parseJson } from './json-text.js';
 import { say } from './screen.js';
 
 export interface Given {
@@ -70,7 +71,7 @@ function readText(path: string): string {
 
 function parsed(json: string, whose: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseJson(json);
   } catch (error) {
     throw wrong(`${whose} is not JSON (${(error as Error).message})${hintFor(json)}`);
   }

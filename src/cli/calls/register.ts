@@ -5,7 +5,7 @@ import { RUN_STATUSES } from '../../core/run/run.js';
 import { err } from '../colours.js';
 import { endWhenUnread } from '../unread.js';
 import { notEmpty, wholeNumber } from '../values.js';
-import { type Connection, calledServer, connect, connectionOptions } from './connection.js';
+import { type Connection, calledServer, catalogOption, connect, connectionOptions } from './connection.js';
 import { explain } from './failure.js';
 import { filterOption } from './filters.js';
 import { plain } from './screen.js';
@@ -38,8 +38,6 @@ const inputOption = () => new Option('--input <json>', 'JSON, @FILE, or - for st
 const runOption = () =>
   new Option('--run <id>', 'one run of the id, in place of the latest').argParser(notEmpty);
 const noCheckOption = () => new Option('--no-check', 'leave the check of the input to the server');
-const catalogOption = () =>
-  new Option('--catalog <name>', 'catalog of the workflow').env('PERDURE_CATALOG').argParser(notEmpty);
 const yesOption = () => new Option('--yes', 'do not ask');
 const reasonOption = () => new Option('--reason <text>', 'kept in the history');
 
@@ -82,7 +80,14 @@ function addStarting(add: Add): void {
     '--budget <amount>',
     'what it and its children may spend, such as 0.50 or "0.50 EUR"; paused beyond',
   ).argParser(readBudget);
-  const options = () => [inputOption(), id, catalogOption(), key, budget, noCheckOption()];
+  const options = () => [
+    inputOption(),
+    id,
+    catalogOption('catalog of the workflow'),
+    key,
+    budget,
+    noCheckOption(),
+  ];
   add('run <workflow> [input]', 'start a workflow, show it and print what it returns', options()).action(
     calling(async (connection, flags, [name, argument]) =>
       (await import('./starting.js')).run(connection, name!, { argument, option: flags.input }, flags),
@@ -157,7 +162,9 @@ function addReading(add: Add): void {
       await (await import('./reading.js')).list(connection, { filter, limit, all, why, json });
     }),
   );
-  add('catalog [workflow]', 'the workflows there are, or one with its schemas', [catalogOption()]).action(
+  add('catalog [workflow]', 'the workflows there are, or one with its schemas', [
+    catalogOption('catalog of the workflow'),
+  ]).action(
     calling(async (connection, { json }, [name]) =>
       (await import('./reading.js')).catalog(connection, name, json),
     ),

@@ -11,6 +11,7 @@ import type { Replays } from '../../worker/replaying/replays.js';
 import { canDraw, out } from '../colours.js';
 import { type Connection, connect } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
+import { parseJson } from './json-text.js';
 import { plain, printJson, say } from './screen.js';
 
 export interface ReplayFlags {
@@ -111,7 +112,7 @@ async function* fromFiles(files: string[]): AsyncIterable<Source> {
     const name = file === '-' ? 'standard input' : file;
     const json = file === '-' ? await text(process.stdin) : readText(file);
     try {
-      yield { name, history: JSON.parse(json) };
+      yield { name, history: parseJson(json) };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw wrong(`${name} is not JSON (${error.message}): give the history as the API answers it`);
