@@ -170,7 +170,7 @@ describe('bad input', () => {
       ['start', 'zzzzzzzz'],
       {},
       4,
-      /it has adds, coerces, fails, plus, waits/,
+      /it has adds, coerces, fails, plus, stumbles, waits/,
     ],
     [
       'an input that does not fit',
@@ -336,10 +336,22 @@ describe('reading', () => {
   it('shows the catalog, and one workflow with its schemas', async () => {
     const { stdout } = await perdure(['catalog']);
     expect(stdout).toMatch(
-      /^WORKFLOW +MESSAGES +DESCRIPTION\nadds .*\ncoerces.*\nfails.*\nwaits +go, resume, got, push/,
+      /^WORKFLOW +MESSAGES +DESCRIPTION\nadds .*\ncoerces.*\nfails.*\nstumbles.*\nwaits +go, resume, got, push/,
     );
     expect(await json(['catalog', 'plus'])).toMatchObject({ name: 'adds', inputSchema: { type: 'object' } });
-    expect((await json(['catalog'])).workflows).toHaveLength(4);
+    expect((await json(['catalog'])).workflows).toHaveLength(5);
+  });
+});
+
+describe('workers', () => {
+  it('are shown with their code and what they have to do', async () => {
+    const { code, stdout } = await perdure(['workers']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^CATALOG +STATE +TURNS +STEPS +VERSION +HOST +CONNECTED +SEEN +WORKFLOWS +ID\ndefault +working +\d+ of \d+ +\d+ of \d+ +\w+ +\S+:\d+ +.* ago +.* ago +adds, coerces, fails,/,
+    );
+    const { workers } = await json(['workers']);
+    expect(workers).toEqual([expect.objectContaining({ catalog: 'default', state: 'working' })]);
   });
 });
 

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from 
 import { type Client, createClient } from '../../src/client/index.js';
 import type { HttpSystem, StartHttp } from '../http/system.js';
 import {
+  begin,
   beginInTerminal,
   type CallOptions,
   call,
@@ -51,6 +52,7 @@ const ROWS: Row[] = [
   { command: 'budget', on: 'open', args: ['9'], says: /9/ },
   { command: 'list', args: ['--all'], says: /^ID .*\n.*adds|waits/, isDrawn: true },
   { command: 'catalog', args: [], says: /^WORKFLOW .*\n\s*adds/, isDrawn: true },
+  { command: 'workers', args: [], says: /^CATALOG +STATE .*\ndefault +\S/, isDrawn: true },
   { command: 'signal', on: 'open', args: ['go', '"now"'], says: /go was sent to/ },
   { command: 'query', on: 'open', args: ['got'], says: /^null\s*$/ },
   { command: 'update', on: 'open', args: ['push', '2'], says: /^[23]\s*$/ },
@@ -185,6 +187,26 @@ export function everyCommand(startSystem: StartHttp, { hasBackups }: { hasBackup
       expect(code).toBe(130);
       expect(await client.handle(id).status()).toMatchObject({ status: 'running' });
     });
+  });
+
+  it('shows the attempts of a step while it is tried again', async (context) => {
+    if (!hasTerminal())
+      context.skip('there is no `script` on this machine, which gives a program a terminal');
+    await client.workflow('stumbles').start(null, { workflowId: 'stumbling' });
+    const inPipe = begin(['watch', 'stumbling'], { cwd: place, env });
+    const drawn = beginInTerminal(['watch', 'stumbling'], { env });
+    const next = /step stumble \(attempt [2-9]\d*, again (in .*|at once), Error: over a stone\)/;
+    const bounds = { timeout: 60_000 };
+    await expect
+      .poll(() => inPipe.stderr, bounds)
+      .toMatch(/step stumble \(attempt [3-9]\d*, .*Error: over a stone\)/);
+    await expect.poll(() => withoutEscapes(drawn.stdout), bounds).toMatch(next);
+    const now = async () => (await perdure(['status', 'stumbling'])).stdout;
+    await expect
+      .poll(now, bounds)
+      .toMatch(/^now +Step "stumble" has failed \(Error: over a stone\) and is tried again/m);
+    await client.handle('stumbling').terminate();
+    await Promise.all([inPipe.ended, drawn.ended]);
   });
 
   it('takes input that a schema coerces, and refuses what it does not', async () => {

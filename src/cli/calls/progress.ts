@@ -1,5 +1,5 @@
 /** What a run is doing, read from its events: its steps, timers and children, as lines for a person. */
-import type { HistoryEvent, RunEvent } from '../../client/index.js';
+import type { HistoryEvent, RunEvent, Why } from '../../client/index.js';
 import { isPauseSignal, type Paused, pausedAfter } from '../../core/run/pause.js';
 import type { Colours } from '../colours.js';
 import { durationText, plain } from './screen.js';
@@ -16,6 +16,10 @@ export interface Item {
   error?: string;
   /** Of a timer. */
   firesAt?: number;
+  /** Of a step, which the service knows it by. */
+  activityId?: string;
+  /** Of a step that has failed and is tried again. */
+  nextAttemptAt?: number;
 }
 
 const MARKS: Record<State, [mark: string, colour: 'cyan' | 'green' | 'red' | 'yellow']> = {
@@ -27,6 +31,7 @@ const MARKS: Record<State, [mark: string, colour: 'cyan' | 'green' | 'red' | 'ye
 
 interface Attributes {
   stepName?: string;
+  activityId?: string;
   scheduledEventId?: string;
   attempt?: number;
   timerId?: string;
@@ -71,6 +76,7 @@ export class Progress {
           name: given.stepName ?? '',
           state: 'running',
           startedAt: at,
+          activityId: given.activityId,
         });
       case 'ACTIVITY_TASK_STARTED': {
         const step = this.items.get(key(given.scheduledEventId));
@@ -121,6 +127,40 @@ export class Progress {
     }
   }
 
+  get hasOpenSteps(): boolean {
+    return [...this.items.values()].some(({ kind, state }) => kind === 'step' && state === 'running');
+  }
+
+  /**
+   * Takes in what a history has only once a step has ended: which attempt it is at, what the last one failed with and when the next
+   * one is. Answers with a line for each attempt that it had not been told of.
+   */
+  explain({ runId, reasons }: Why, now: number): string[] {
+    const lines: string[] = [];
+    for (const reason of reasons) {
+      if (reason.code !== 'stepBackingOff' && reason.code !== 'stepRunning') continue;
+      const step = this.#openStep(runId, reason.activityId);
+      if (!step) continue;
+      const isNew = reason.attempt > (step.attempt ?? 1);
+      step.attempt = reason.attempt;
+      step.nextAttemptAt = undefined;
+      if (reason.code === 'stepBackingOff') {
+        step.nextAttemptAt = Date.parse(reason.nextAttemptAt);
+        step.error = `${reason.lastError.name}: ${reason.lastError.message}`;
+      }
+      if (isNew) lines.push(`${nameOf(step)}${this.#detail(step, now)}`);
+    }
+    return lines;
+  }
+
+  #openStep(runId: string, activityId: string): Item | undefined {
+    for (const [key, item] of this.items) {
+      const isIt = item.activityId === activityId && key.startsWith(`${runId}/`);
+      if (isIt && item.state === 'running') return item;
+    }
+    return undefined;
+  }
+
   #signal({ signalName = '', input = [] }: Attributes): string {
     if (!isPauseSignal(signalName)) return `signal ${plain(signalName)}`;
     this.paused = pausedAfter(this.paused, signalName, [JSON.stringify(input[0] ?? null)]);
@@ -167,10 +207,13 @@ export class Progress {
 const nameOf = ({ kind, name }: Item): string => (kind === 'timer' ? name : `${kind} ${plain(name)}`);
 
 function detailsOf(item: Item, now: number): string[] {
-  const { state, attempt, error, firesAt, startedAt, endedAt } = item;
+  const { state, attempt, error, firesAt, startedAt, endedAt, nextAttemptAt } = item;
   const parts: string[] = [];
   if (attempt !== undefined && attempt > 1) parts.push(`attempt ${attempt}`);
-  if (state === 'running' && firesAt !== undefined) parts.push(`fires in ${durationText(firesAt - now)}`);
+  if (state === 'running' && nextAttemptAt !== undefined)
+    parts.push(nextAttemptAt > now ? `again in ${durationText(nextAttemptAt - now)}` : 'again at once');
+  else if (state === 'running' && firesAt !== undefined)
+    parts.push(`fires in ${durationText(firesAt - now)}`);
   else parts.push(durationText((endedAt ?? now) - startedAt));
   if (error !== undefined && state !== 'done') parts.push(plain(error));
   return parts;

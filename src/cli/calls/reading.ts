@@ -15,10 +15,14 @@ interface Target {
   json?: boolean;
 }
 
+/** What a run waits for, of one that waits for many things. */
+const MOST_REASONS = 5;
+
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 export async function status({ quick }: Connection, { id, run, json }: Target): Promise<void> {
-  const record = await quick.handle(id, run).status();
+  const handle = quick.handle(id, run);
+  const record = await handle.status();
   if (json) return printJson(record);
   const { startedAt, completedAt, heldBack, paused } = record;
   const rows: [string, string][] = [
@@ -46,6 +50,12 @@ export async function status({ quick }: Connection, { id, run, json }: Target): 
       'paused',
       `${out.yellow(plain(paused.reason))} ${out.dim(`by ${paused.by}, ${agoText(Date.parse(paused.since))}`)}`,
     ]);
+  if (record.status === 'running') {
+    // A server of an older version does not say.
+    const { reasons = [] } = (await handle.why().catch(() => undefined)) ?? {};
+    for (const { message } of reasons.slice(0, MOST_REASONS)) rows.push(['now', plain(message)]);
+    if (reasons.length > MOST_REASONS) rows.push(['', out.dim(`and ${reasons.length - MOST_REASONS} more`)]);
+  }
   print(rows.map(([name, value]) => `${out.bold(name.padEnd(9))}  ${value}`).join('\n'));
 }
 

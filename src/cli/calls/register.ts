@@ -169,6 +169,9 @@ function addReading(add: Add): void {
       (await import('./reading.js')).catalog(connection, name, json),
     ),
   );
+  add('workers', 'the workers that are connected, their code and how much they have to do', []).action(
+    calling(async (connection, { json }) => (await import('./workers.js')).workers(connection, { json })),
+  );
 }
 
 function addMessages(add: Add): void {

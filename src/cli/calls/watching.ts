@@ -3,7 +3,14 @@
  * anew in a terminal, one line for each change elsewhere.
  */
 import { constants } from 'node:os';
-import { ClientError, type RunEvent, type WorkflowHandle, WorkflowOutcomeError } from '../../client/index.js';
+import { setTimeout } from 'node:timers/promises';
+import {
+  ClientError,
+  type RunEvent,
+  type Why,
+  type WorkflowHandle,
+  WorkflowOutcomeError,
+} from '../../client/index.js';
 import { canDraw, err } from '../colours.js';
 import { shellWord } from '../shell-word.js';
 import { CommandError, EXIT } from './failure.js';
@@ -13,6 +20,8 @@ import { Progress } from './progress.js';
 import { agoText, cut, durationText, plain, say } from './screen.js';
 
 const REDRAW_MS = 200;
+const EXPLAIN_MS = 1_000;
+const EXPLAIN_WITHIN_MS = 10_000;
 
 /**
  * Shows the run until it has ended, and prints what it returned. @throws what it failed with, and CommandError when it is lost or
@@ -26,10 +35,12 @@ export async function watch(
   const { signal } = interruption;
   try {
     const view = canDraw(process.stderr) ? new LiveView(title) : new LineView(title);
+    const end = explainOpenSteps(handle, view);
     try {
       const history = handle.history({ follow: true, includePayloads: true, signal });
       for await (const event of history) view.take(event);
     } finally {
+      end();
       view.end();
     }
     await printOutcome(handle, { json, signal });
@@ -50,17 +61,43 @@ export async function watch(
   }
 }
 
+interface View {
+  readonly progress: Progress;
+  explain(why: Why): void;
+}
+
+/** Attempts of steps are not in the history before they have ended, so they are asked for. Answers with what ends it. */
+function explainOpenSteps(handle: WorkflowHandle, view: View): () => void {
+  const over = new AbortController();
+  const { signal } = over;
+  void (async () => {
+    for (;;) {
+      await setTimeout(EXPLAIN_MS, undefined, { signal });
+      if (!view.progress.hasOpenSteps) continue;
+      // A server that is away is told of by what follows the history.
+      const why = await handle.why({ signal, timeoutMs: EXPLAIN_WITHIN_MS }).catch(() => undefined);
+      if (why && !signal.aborted) view.explain(why);
+    }
+  })().catch(() => {});
+  return () => over.abort();
+}
+
 /** One line for each change. */
-class LineView {
-  readonly #progress = new Progress(err);
+class LineView implements View {
+  readonly progress = new Progress(err);
 
   constructor(title: string) {
     say(plain(title));
   }
 
   take(event: RunEvent): void {
-    const line = this.#progress.take(event);
+    const line = this.progress.take(event);
     if (line !== undefined) say(`${event.eventTime.slice(11, 19)}  ${line}`);
+  }
+
+  explain(why: Why): void {
+    for (const line of this.progress.explain(why, Date.parse(why.asOf)))
+      say(`${why.asOf.slice(11, 19)}  ${line}`);
   }
 
   end(): void {}
@@ -71,8 +108,8 @@ const showCursor = () => void process.stderr.write('\u001b[?25h');
 const leave = (signal: NodeJS.Signals) => process.exit(128 + constants.signals[signal]);
 
 /** The run as it is at the moment. */
-class LiveView {
-  readonly #progress = new Progress(err);
+class LiveView implements View {
+  readonly progress = new Progress(err);
   readonly #startedAt = Date.now();
   readonly #timer: NodeJS.Timeout;
   #drawn = 0;
@@ -85,7 +122,11 @@ class LiveView {
   }
 
   take(event: RunEvent): void {
-    this.#progress.take(event);
+    this.progress.take(event);
+  }
+
+  explain(why: Why): void {
+    this.progress.explain(why, Date.now());
   }
 
   end(): void {
@@ -98,11 +139,11 @@ class LiveView {
   #draw(): void {
     const { columns = 80, rows = 24 } = process.stderr;
     const now = Date.now();
-    const all = this.#progress.lines(now);
+    const all = this.progress.lines(now);
     // What does not fit on the screen cannot be drawn over again.
     const room = Math.max(1, rows - 4);
     const hidden = Math.max(0, all.length - room);
-    const { closedBy, paused } = this.#progress;
+    const { closedBy, paused } = this.progress;
     const closing =
       closedBy === undefined ? err.dim(`  ${durationText(now - this.#startedAt)}`) : closingLine(closedBy);
     const lines = [

@@ -16,3 +16,11 @@ export const refuse = step({
     throw new CardError('declined');
   },
 });
+
+export const stumble = step({
+  name: 'stumble',
+  options: { retry: { initialInterval: '2s', backoffCoefficient: 1, maximumAttempts: 0 } },
+  fn: async () => {
+    throw new Error('over a stone');
+  },
+});
