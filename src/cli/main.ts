@@ -68,7 +68,7 @@ const program = new Command('perdure')
 function withHint(text: string): string {
   const isOfShape = /^(missing required|too many arguments|unknown|option .* argument missing)/.test(text);
   if (!isOfShape || text.includes('Did you mean')) return text;
-  return `${text.trimEnd()}: --help says what there is\n`;
+  return `${text.trimEnd().replace(/\.$/, '')}: --help says what there is\n`;
 }
 
 function command(name: string, description: string, options: Option[]): Command {

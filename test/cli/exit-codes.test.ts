@@ -111,6 +111,7 @@ describe('other answers', () => {
     ['no such run', error(404, 'WorkflowNotFoundError', {}, OURS), 4, /perdure list/],
     ['no token', error(401, 'UnauthorizedError', {}, OURS), 2, /asks for a token \(none\)/],
     ['a bug', error(500, 'InternalError', {}, OURS), 1, /InternalError/],
+    ['another shape', ok({ startedAt: 'x' }), 5, /cannot read .*a perdure server, and of this version\?/],
     [
       'a page for people',
       (response) => void response.writeHead(404).end('<html>\n<body>\n\n<h1>Not here</h1>\n</body></html>'),

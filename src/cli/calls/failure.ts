@@ -55,6 +55,13 @@ export function explain(error: unknown, called: Called): CommandError | undefine
     );
   }
   if (error instanceof ApiError) return new CommandError(exitCodeOf(error), apiText(error, called));
+  // What was read of an answer is not where it belongs.
+  if (error instanceof TypeError && OF_THE_LANGUAGE.test(error.message)) {
+    return new CommandError(
+      EXIT.unreachable,
+      `${server} answered with something that this version cannot read (${error.message}). Is it a perdure server, and of this version?`,
+    );
+  }
   // Of a value that cannot be in an address, for example.
   if (error instanceof ClientError || error instanceof TypeError)
     return new CommandError(EXIT.wrongUse, error.message);
@@ -62,6 +69,8 @@ export function explain(error: unknown, called: Called): CommandError | undefine
   if (error instanceof Error && 'syscall' in error) return new CommandError(EXIT.failed, error.message);
   return undefined;
 }
+
+const OF_THE_LANGUAGE = /^Cannot (read|destructure|convert) | is not (a function|iterable)/;
 
 /** The innermost reason, such as `connect ECONNREFUSED 127.0.0.1:3001`. */
 function reasonOf(error: ConnectionError): string {
