@@ -50,6 +50,80 @@ describeInBrowser('the list of runs', () => {
     expect((await ids(page))[0]).toBe('while-reading');
   });
 
+  it('has under Paused what is paused, as it comes and goes, and nothing moves while somebody reads', async () => {
+    for (const id of ['halt-1', 'halt-2', 'halt-3'])
+      await start('sale', id, { cents: 1, needsApproval: true });
+    const run = (id: string) => dashboard.client.handle(id, undefined);
+    const pinned = async (id: string) => dashboard.client.handle(id, (await run(id).status()).runId);
+    await (await pinned('halt-3')).pause();
+    const page = await dashboard.visit('/runs?id=halt-&state=paused');
+    const counts = page.getByRole('list', { name: 'How many are in which state' });
+    const listed = (wanted: string) =>
+      until(
+        async () => (await ids(page)).join(),
+        (found) => found === wanted,
+        wanted,
+      );
+    await listed('halt-3');
+    // It is older than the one that is listed.
+    await (await pinned('halt-1')).pause();
+    await listed('halt-3,halt-1');
+    await expectText(counts, '2 in all');
+    await (await pinned('halt-3')).resume();
+    await listed('halt-1');
+    await expectText(counts, '1 in all');
+
+    await row(page, 'halt-1').hover();
+    await (await pinned('halt-2')).pause();
+    await (await pinned('halt-1')).resume();
+    await expectText(row(page, 'halt-1'), 'Running');
+    const fresh = page.getByRole('button', { name: '1 new' });
+    await fresh.waitFor();
+    expect(await ids(page)).toEqual(['halt-1']);
+    await page.mouse.move(1, 1);
+    await listed('halt-2');
+    expect(await fresh.count()).toBe(0);
+    await (await pinned('halt-2')).terminate();
+    await expectText(page.getByRole('heading', { level: 2 }), 'No run fits these filters');
+    await (await pinned('halt-1')).pause();
+    await listed('halt-1');
+  });
+
+  it('has under Held back and each state what the server answers, in its order', async () => {
+    const entry = (n: number) => ({
+      workflowId: `odd-${n}`,
+      runId: `0198c0de-0000-7000-8000-${String(n).padStart(12, '0')}`,
+      ...{
+        workflowType: 'sale',
+        catalog: 'default',
+        status: 'running',
+        completedAt: null,
+        summary: 'It is odd.',
+      },
+      heldBack: { reason: 'the code does not fit', since: new Date(n).toISOString() },
+      startedAt: new Date(n * 1_000).toISOString(),
+    });
+    let answered = [5, 3];
+    const page = await dashboard.visit('/workers');
+    await page.route('**/workflow/runs?*', (route) => {
+      if (!/heldBack=true|status=failed/.test(route.request().url())) return route.fallback();
+      return route.fulfill({ json: { runs: answered.map(entry), count: answered.length, nextCursor: null } });
+    });
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    for (const state of ['heldBack', 'failed']) {
+      answered = [5, 3];
+      await page.getByLabel('State', { exact: true }).selectOption(state);
+      for (const next of [[5, 3], [5, 4, 3], [4], [6, 4, 1], []]) {
+        answered = next;
+        await until(
+          async () => (await ids(page)).join(),
+          (found) => found === next.map((n) => `odd-${n}`).join(),
+          `${next}`,
+        );
+      }
+    }
+  });
+
   it('asks once for a page, not once for each row', async () => {
     const page = await dashboard.visit('/runs');
     await row(page, 'done-1').waitFor();
@@ -228,8 +302,15 @@ describeInBrowser('the list of runs', () => {
     await open.getByRole('button', { name: 'Stop 2 runs' }).click();
     await expectText(open.getByRole('status'), '2 of 2 runs done.');
     await open.getByRole('button', { name: 'Close' }).last().click();
-    // They do not fit the filter any more, and stay as what they have become.
-    await expectText(open.locator('.run-row'), 'Cancelled');
+    // They do not fit the filter any more: while somebody reads they stay, as what they have become.
+    await open.locator('.runs-scroller').hover();
+    await until(
+      () => open.locator('.run-row:not(.run-head)').count(),
+      (count) => count === 2 || count === 0,
+      'what became of them',
+    );
+    await open.mouse.move(1, 1);
+    await expectText(open.getByRole('heading', { level: 2 }), 'No run fits these filters');
   });
 
   it('is never empty while more runs start than it has rows, and leads to the newest', async () => {

@@ -3,9 +3,10 @@
  *
  * 1. One call every moment asks for the newest page, and one for each other page that is on the screen; never one for
  *    each row.
- * 2. What changes changes in its place. Rows are never taken away or put in between while somebody reads: new ones wait
- *    in `waiting` until `takeNew`.
- * 3. A run that does not fit the filter any more stays, as what it has become.
+ * 2. While nobody reads, the list is what the server answers for the filter: runs come to fit it and leave it, wherever
+ *    they stand.
+ * 3. While somebody reads, what changes changes in its place. No row is taken away or put in between: those that have come
+ *    wait in `waiting` until `takeNew`, and one that does not fit the filter any more stays, as what it has become.
  * 4. What could not be had is asked for again, until it is there; only what the server will never answer is left to the
  *    person who asked for it.
  */
@@ -19,14 +20,14 @@ const PAGE_SIZE = 100;
 /** How often what is shown is asked for again; a server that takes long is asked less often. */
 const REFRESH_MS = 2_000;
 const SLOWNESS = 4;
-/** A list that nobody reads does not grow beyond this: it begins anew with the newest page. */
-const KEPT_UNREAD = 500;
-/** Of the runs that left the filter at once, so many are looked up at a time. */
+/** The next page is asked for when so few rows are left below those on the screen. */
+const AHEAD = PAGE_SIZE / 4;
+/** Of the runs that left the filter while somebody reads, so many are looked up at a time. */
 const LOOKED_UP = 10;
 
 export interface Shown {
   runs: readonly Run[];
-  /** Newer than those, and not shown yet. */
+  /** They have come to fit the filter, and are not shown yet. */
   waiting: readonly Run[];
   /** More of them than one page has. */
   hasMoreWaiting: boolean;
@@ -51,18 +52,16 @@ interface Answer {
   nextCursor: string | null;
 }
 
-interface Page {
+interface Page extends Answer {
   cursor: string | undefined;
-  /** Where its first run stands. */
-  from: number;
 }
 
 export class RunList {
   readonly shown = new Store<Shown>(NOTHING);
+  /** As they were last answered: the newest, and what follows as far as it was asked for. */
   #pages: Page[] = [];
-  #nextCursor: string | null | undefined;
-  /** The newest page, as it was last answered. */
-  #newest: Answer = { runs: [], nextCursor: null };
+  /** When each run that has left the filter was looked up. */
+  readonly #lookedUp = new Map<string, number>();
   #range: [first: number, last: number] = [0, 0];
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #ended = new AbortController();
@@ -87,62 +86,52 @@ export class RunList {
   watch(first: number, last: number): void {
     this.#range = [first, last];
     const { runs, hasMore, isLoading, error } = this.shown.value;
-    if (last >= runs.length - PAGE_SIZE / 4 && hasMore && !isLoading && !error) void this.loadMore();
+    if (last >= runs.length - AHEAD && hasMore && !isLoading && !error) void this.loadMore();
   }
 
   async loadMore(): Promise<void> {
     const pages = this.#pages;
-    const cursor = this.#nextCursor ?? undefined;
     this.#set({ isLoading: true, error: undefined });
     try {
-      const page = await this.#ask(cursor);
+      const page = await this.#ask(pages.at(-1)?.nextCursor ?? undefined);
       // The list has begun anew meanwhile.
       if (pages !== this.#pages) return;
+      pages.push(page);
       const { runs } = this.shown.value;
-      const known = new Set(runs.map(({ runId }) => runId));
-      const more = page.runs.filter(({ runId }) => !known.has(runId));
-      this.#pages.push({ cursor, from: cursor === undefined ? 0 : runs.length });
-      this.#nextCursor = page.nextCursor;
-      this.#set({ runs: [...runs, ...more], hasMore: page.nextCursor !== null, isLoading: false });
+      this.#set({
+        runs: [...runs, ...unknown(page.runs, runs)],
+        hasMore: page.nextCursor !== null,
+        isLoading: false,
+      });
     } catch (error) {
       if (pages === this.#pages) this.#set({ isLoading: false, error });
     }
   }
 
-  /** Shows those that have waited. */
+  /** Shows those that have waited, in their places. */
   takeNew(): void {
-    const { runs, waiting, hasMoreWaiting } = this.shown.value;
-    if (hasMoreWaiting || (runs.length + waiting.length > KEPT_UNREAD && !this.#isReading())) {
-      this.#beginAnew();
-      return;
-    }
-    for (const page of this.#pages) if (page.cursor !== undefined) page.from += waiting.length;
-    this.#set({ runs: [...waiting, ...runs], waiting: [] });
+    this.#show(this.#pages.slice(0, 1));
   }
 
-  /** With the newest page in place of all that is shown. */
-  #beginAnew(): void {
-    const { runs, nextCursor } = this.#newest;
-    this.#pages = [{ cursor: undefined, from: 0 }];
-    this.#nextCursor = nextCursor;
-    const rest = { hasMore: nextCursor !== null, isLoading: false, error: undefined };
-    this.#set({ runs, waiting: [], hasMoreWaiting: false, ...rest });
+  /** These pages in place of all that is shown. */
+  #show(pages: Page[]): void {
+    this.#pages = pages;
+    const before = new Map(this.shown.value.runs.map((run) => [run.runId, run]));
+    const runs = pages.flatMap((page) => page.runs).map((run) => same(before.get(run.runId), run));
+    const hasMore = pages.at(-1)!.nextCursor !== null;
+    this.#lookedUp.clear();
+    this.#set({ runs, waiting: [], hasMoreWaiting: false, hasMore, isLoading: false });
   }
 
   /** Right away, such as after an action. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     const began = performance.now();
-    const pages = this.#pages;
     try {
-      const [first, last] = this.#range;
-      const visible = pages.filter(({ from }, index) => {
-        const end = pages[index + 1]?.from ?? Number.POSITIVE_INFINITY;
-        return index === 0 || (from <= last && end >= first);
-      });
-      for (const { cursor } of visible) {
-        const page = await this.#ask(cursor);
-        if (pages === this.#pages) this.#merge(cursor, page);
+      // Without a first page there is nothing to bring up to date.
+      if (this.#pages.length > 0) {
+        if (this.#mayMove()) await this.#askAnew();
+        else await this.#askInPlace();
       }
       await this.#tryAgain();
     } catch (error) {
@@ -150,6 +139,40 @@ export class RunList {
       if (!(error instanceof ConnectionError)) this.#set({ error });
     }
     this.#schedule(Math.max(REFRESH_MS, SLOWNESS * (performance.now() - began)));
+  }
+
+  #mayMove(): boolean {
+    return this.shown.value.runs.length === 0 || !this.#isReading();
+  }
+
+  /** From the newest to below what is on the screen; what was further down is asked for when somebody scrolls there. */
+  async #askAnew(): Promise<void> {
+    const before = this.#pages;
+    const pages: Page[] = [];
+    let count = 0;
+    do {
+      const page = await this.#ask(pages.at(-1)?.nextCursor ?? undefined);
+      pages.push(page);
+      count += page.runs.length;
+    } while (pages.at(-1)!.nextCursor !== null && this.#range[1] >= count - AHEAD);
+    if (before !== this.#pages) return;
+    if (this.#mayMove()) this.#show(pages);
+    else this.#merge(0, pages[0]!);
+  }
+
+  /** The newest page, and those on the screen. */
+  async #askInPlace(): Promise<void> {
+    const pages = this.#pages;
+    const [first, last] = this.#range;
+    const at = this.#placeOf();
+    const starts = pages.map(({ runs }) => at.get(runs[0]?.runId ?? '') ?? 0);
+    for (const [index, { cursor }] of [...pages.entries()]) {
+      const end = starts[index + 1] ?? Number.POSITIVE_INFINITY;
+      if (index > 0 && (starts[index]! > last || end < first)) continue;
+      const page = await this.#ask(cursor);
+      if (pages !== this.#pages) return;
+      this.#merge(index, page);
+    }
   }
 
   /** When somebody asks for it. */
@@ -177,50 +200,61 @@ export class RunList {
     if (!document.hidden) void this.refresh();
   };
 
-  #ask(cursor: string | undefined) {
-    return runsPage({ ...this.filter(), limit: PAGE_SIZE, cursor, signal: this.#ended.signal });
+  async #ask(cursor: string | undefined): Promise<Page> {
+    const query = { ...this.filter(), limit: PAGE_SIZE, cursor, signal: this.#ended.signal };
+    return { ...(await runsPage(query)), cursor };
   }
 
-  #merge(cursor: string | undefined, page: Answer): void {
-    const { runs, waiting } = this.shown.value;
-    const latest = new Map(page.runs.map((run) => [run.runId, run]));
-    const isFirst = cursor === undefined;
-    const changed = runs.map((run) => same(run, latest.get(run.runId)));
-    const known = new Set(runs.map(({ runId }) => runId));
-    if (isFirst) {
-      this.#newest = page;
-      const isNew = (run: Run) => !known.has(run.runId);
-      // None that is known: so many have come that the page is full of new ones.
-      const hasMoreWaiting =
-        runs.length > 0 && page.nextCursor !== null && page.runs.length > 0 && page.runs.every(isNew);
-      const end = page.runs.findIndex((run) => !isNew(run));
-      const fresh = page.runs.slice(0, end === -1 ? page.runs.length : end);
-      this.#set({ runs: changed, waiting: fresh, hasMoreWaiting });
-      if (fresh.length > 0 && (runs.length === 0 || !this.#isReading())) this.takeNew();
-    } else this.#set({ runs: changed, waiting });
-    this.#lookUp(changed, page, latest, isFirst);
+  /** Takes over what is known of the rows that are shown, and lets the others wait. */
+  #merge(index: number, page: Page): void {
+    this.#pages[index] = page;
+    const latest = new Map(this.#pages.flatMap(({ runs }) => runs).map((run) => [run.runId, run]));
+    for (const run of page.runs) latest.set(run.runId, run);
+    const answered = new Set(page.runs.map(({ runId }) => runId));
+    const runs = this.shown.value.runs.map((run) =>
+      answered.has(run.runId) ? same(run, latest.get(run.runId)!) : run,
+    );
+    const waiting = unknown([...latest.values()], runs);
+    const newest = this.#pages[0]!;
+    // None that is known: so many have come that the page is full of new ones.
+    const hasMoreWaiting =
+      newest.nextCursor !== null && unknown(newest.runs, runs).length === newest.runs.length;
+    this.#set({ runs, waiting, hasMoreWaiting });
+    this.#lookUp(index, page);
   }
 
-  /** Runs that were open and are not on their page any more have become something that the filter leaves out. */
-  #lookUp(runs: readonly Run[], page: Answer, latest: ReadonlyMap<string, Run>, isFirst: boolean): void {
-    const at = (run: Run | undefined) => runs.findIndex(({ runId }) => runId === run?.runId);
-    const first = isFirst ? 0 : at(page.runs[0]);
-    const last = page.nextCursor === null ? runs.length - 1 : at(page.runs.at(-1));
+  /** Runs that should be on the page and are not have become something that the filter leaves out. */
+  #lookUp(index: number, page: Page): void {
+    const { runs } = this.shown.value;
+    const at = this.#placeOf();
+    const place = (run: Run | undefined) => at.get(run?.runId ?? '') ?? -1;
+    const first = index === 0 ? 0 : place(page.runs[0]);
+    const last = page.nextCursor === null ? runs.length - 1 : place(page.runs.at(-1));
     if (first === -1) return;
+    const there = new Set(this.#pages.flatMap((each) => each.runs.map(({ runId }) => runId)));
+    const when = ({ runId }: Run) => this.#lookedUp.get(runId) ?? 0;
     const left = runs
       .slice(first, last + 1)
-      .filter(({ runId, status }) => status === 'running' && !latest.has(runId));
+      .filter(({ runId, status }) => status === 'running' && !there.has(runId))
+      .sort((a, b) => when(a) - when(b));
     for (const run of left.slice(0, LOOKED_UP)) void this.#lookUpOne(run);
   }
 
+  #placeOf(): Map<string, number> {
+    return new Map(this.shown.value.runs.map(({ runId }, index) => [runId, index]));
+  }
+
   async #lookUpOne({ workflowId, runId }: Run): Promise<void> {
+    this.#lookedUp.set(runId, performance.now());
     try {
-      const { status, completedAt } = await client
+      const { status, completedAt, paused, heldBack } = await client
         .handle(workflowId, runId)
         .status({ signal: this.#ended.signal });
       this.#change(runId, (run) => ({
         ...run,
         status,
+        paused,
+        heldBack,
         summary: null,
         completedAt: completedAt === null ? null : new Date(completedAt).toISOString(),
       }));
@@ -242,6 +276,11 @@ export class RunList {
 }
 
 /** The run as it was if nothing about it has changed, so that its row is not drawn again. */
-function same(run: Run, latest: Run | undefined): Run {
-  return latest === undefined || JSON.stringify(run) === JSON.stringify(latest) ? run : latest;
+function same(run: Run | undefined, latest: Run): Run {
+  return run !== undefined && JSON.stringify(run) === JSON.stringify(latest) ? run : latest;
+}
+
+function unknown(runs: readonly Run[], known: readonly Run[]): Run[] {
+  const ids = new Set(known.map(({ runId }) => runId));
+  return runs.filter(({ runId }) => !ids.has(runId));
 }
