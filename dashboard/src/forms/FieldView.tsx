@@ -6,7 +6,7 @@ import { type FieldProps, fieldId, useForm } from './form-context.js';
 import { BooleanInput, ChoiceInput, JsonInput, NumberInput, TextInput } from './inputs.js';
 import { ListInput } from './ListInput.js';
 import { ObjectInput } from './ObjectInput.js';
-import { isObject } from './schema.js';
+import { isObject, type JsonSchema } from './schema.js';
 import { startingValue } from './starting-value.js';
 import { UnionInput } from './UnionInput.js';
 
@@ -32,6 +32,9 @@ export function FieldView({ schema, path, value, name, isRequired, onRemove }: F
     const first = startingValue({ schema, root });
     dispatch({ type: 'value', path, value: first ?? emptyOf(field) });
   };
+  // The place of an item stays, and without a value it would be null again.
+  const isItem = typeof path.at(-1) === 'number';
+  const withoutNull = () => emptyOf(field) ?? (isItem ? likelyOf(field, root) : undefined);
   const words = (
     <>
       {field.description && (
@@ -54,7 +57,7 @@ export function FieldView({ schema, path, value, name, isRequired, onRemove }: F
             type="checkbox"
             checked={value === null}
             onChange={({ target }) =>
-              dispatch({ type: 'value', path, value: target.checked ? null : emptyOf(field) })
+              dispatch({ type: 'value', path, value: target.checked ? null : withoutNull() })
             }
           />
           null<span className="unseen"> for {label(field, name)}</span>
@@ -205,6 +208,25 @@ function fits(field: Field, value: unknown): boolean {
       return typeof value !== 'object' || value === null;
     default:
       return true;
+  }
+}
+
+/** Something of its kind, to be changed. */
+function likelyOf(field: Field, root: JsonSchema): unknown {
+  switch (field.kind) {
+    case 'number':
+      return field.minimum ?? 0;
+    case 'choice':
+      return field.choices[0];
+    case 'constant':
+      return field.value;
+    case 'union':
+      return (
+        startingValue({ schema: field.variants[0]!, root }) ??
+        likelyOf(fieldOf({ schema: field.variants[0]!, root }), root)
+      );
+    default:
+      return emptyOf(field) ?? {};
   }
 }
 

@@ -177,10 +177,11 @@ function isVariant(
   // The form leaves null out of its variants, so they are told by what they are and not by their number.
   const others = all.filter((one) => fieldOf({ schema: one, root }).kind !== 'null');
   if (here === null || others.length < 2) return others.length !== 1 || others[0] === all[variant];
-  const field = fieldOf({ schema: { anyOf: others }, root });
+  const { anyOf: _anyOf, oneOf: _oneOf, ...beside } = around;
+  const field = fieldOf({ schema: { ...beside, anyOf: others }, root });
   // Of constants, none is more meant than another.
   if (field.kind !== 'union') return false;
-  return field.variants[variantOf(field, here, { root, path, choices })] === all[variant];
+  return others[variantOf(field, here, { root, path, choices })] === all[variant];
 }
 
 /** As the form shows them, so that the first one is the one that a person comes to first. */

@@ -76,6 +76,41 @@ describe('a field', () => {
       },
       { kind: 'text', description: 'here', title: 'T' },
     ],
+    [
+      'a choice of types that may be null, of values that may not',
+      { type: ['string', 'null'], enum: ['a'] },
+      { kind: 'choice', isNullable: false },
+    ],
+    [
+      'null among the types of an alternative',
+      { anyOf: [{ type: 'string' }, { type: ['null'] }] },
+      { kind: 'text', isNullable: true },
+    ],
+    [
+      'null as the only choice of an alternative',
+      { anyOf: [{ type: 'string' }, { enum: [null] }] },
+      { kind: 'text', isNullable: true },
+    ],
+    [
+      'a tuple as it was once written',
+      { type: 'array', items: [{ type: 'string' }] },
+      { kind: 'list', first: [{ type: 'string' }] },
+    ],
+    [
+      'an object of anything',
+      { type: 'object' },
+      { kind: 'object', members: [], others: { schema: {}, names: null } },
+    ],
+    [
+      'an object without what may not be there',
+      { properties: { a: false, b: {} } },
+      { kind: 'object', members: [{ name: 'b', schema: {}, isRequired: false }] },
+    ],
+    [
+      'an object of which one member has to be there',
+      { type: 'object', properties: { a: {}, b: {} }, anyOf: [{ required: ['a'] }, { required: ['b'] }] },
+      { kind: 'object' },
+    ],
     ['nonsense', { type: 7, properties: 3, required: 'a' } as JsonSchema, { kind: 'json' }],
   ])('is %s', (_what, schema, expected) => expect(field(schema)).toMatchObject(expected));
 
@@ -188,6 +223,35 @@ describe('a union', () => {
     expect(which(texts, '', { '[]': 1 }, base)).toBe(1);
     expect(which(texts, 3, { '[]': 1 }, base)).toBe(2);
     expect(which(texts, undefined, { '[]': 1 }, base)).toBe(1);
+  });
+
+  it('has in each variant what stands beside the union', () => {
+    const root: JsonSchema = {
+      ...{
+        type: 'object',
+        description: 'a visit',
+        required: ['who'],
+        properties: { who: { type: 'string' } },
+      },
+      oneOf: [
+        { properties: { at: { type: 'string' } }, required: ['at'] },
+        { properties: { after: { type: 'number' } }, required: ['after'] },
+      ],
+    };
+    const { variants } = field(root) as UnionField;
+    const members = variants
+      .map((schema) => fieldOf({ schema, root }) as ObjectField)
+      .map((of) => of.members);
+    expect(members.map((of) => of.map(({ name, isRequired }) => [name, isRequired]))).toEqual([
+      [
+        ['who', true],
+        ['at', true],
+      ],
+      [
+        ['who', true],
+        ['after', true],
+      ],
+    ]);
   });
 
   it('numbers variants that nothing tells apart', () => {

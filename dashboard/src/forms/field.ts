@@ -102,18 +102,22 @@ export function fieldOf(at: SchemaAt): Field {
 
 /** What the value may be, null left out, and whether it may be null. */
 function alternativesOf({ schema, root }: SchemaAt): { alternatives: JsonSchema[]; isNullable: boolean } {
-  const listed = schema.anyOf ?? schema.oneOf;
-  if (Array.isArray(listed)) {
+  const keyword = ['anyOf', 'oneOf'].find((name) => Array.isArray(schema[name]));
+  if (keyword !== undefined) {
+    const { [keyword]: listed, ...around } = schema;
     const all = schemasOf(listed);
+    // That one of several members has to be there says nothing of what they are.
+    if (all.length > 0 && all.every(isCondition)) return alternativesOf({ schema: around, root });
     const rest = all.filter((one) => !isNull(resolved({ schema: one, root }) ?? one));
-    return { alternatives: rest, isNullable: rest.length < all.length };
+    return { alternatives: rest.map((one) => within(around, one)), isNullable: rest.length < all.length };
   }
   const { type } = schema;
   if (!Array.isArray(type)) return { alternatives: [schema], isNullable: false };
   const types = type.filter((name) => name !== 'null');
   // "number" takes what "integer" takes.
   const distinct = types.filter((name) => name !== 'integer' || !types.includes('number'));
-  const isNullable = types.length < type.length;
+  const listsNull = !Array.isArray(schema.enum) || schema.enum.includes(null);
+  const isNullable = types.length < type.length && listsNull;
   const choices = Array.isArray(schema.enum)
     ? schema.enum.filter((value) => value !== null || !isNullable)
     : undefined;
@@ -122,7 +126,30 @@ function alternativesOf({ schema, root }: SchemaAt): { alternatives: JsonSchema[
   return { alternatives: distinct.map((name) => ({ ...schema, type: name })), isNullable };
 }
 
-const isNull = ({ type, const: only }: JsonSchema): boolean => type === 'null' || only === null;
+function isNull({ type, const: only, enum: some }: JsonSchema): boolean {
+  const isAll = (list: unknown, one: unknown) =>
+    Array.isArray(list) && list.length > 0 && list.every((each) => each === one);
+  return type === 'null' || isAll(type, 'null') || only === null || isAll(some, null);
+}
+
+/** Which members have to be there, and nothing about them. */
+const CONDITIONS = new Set(['required', 'dependentRequired', 'not', 'minProperties', 'maxProperties']);
+const isCondition = (schema: JsonSchema): boolean => {
+  const keywords = Object.keys(schema);
+  return keywords.length > 0 && keywords.every((keyword) => CONDITIONS.has(keyword));
+};
+
+/** What is about a schema, or about what is around all of its alternatives, and not about their values. */
+const WORDS = new Set([
+  ...['$schema', '$id', '$anchor', '$defs', '$comment', 'definitions', 'title', 'description', 'default'],
+  ...['examples', 'deprecated', 'readOnly', 'writeOnly', 'discriminator'],
+]);
+
+/** The alternative with what stands beside the union, which holds for each of them. */
+function within(around: JsonSchema, alternative: JsonSchema): JsonSchema {
+  const shared = Object.fromEntries(Object.entries(around).filter(([keyword]) => !WORDS.has(keyword)));
+  return Object.keys(shared).length === 0 ? alternative : { ...shared, allOf: [alternative] };
+}
 
 function unionOf(variants: JsonSchema[], about: Common, root: JsonSchema): Field {
   const constants = variants.map((schema) => resolved({ schema, root })?.const);
@@ -181,8 +208,10 @@ function shapeOf(schema: JsonSchema, root: JsonSchema): Shape {
     case 'array':
       return {
         kind: 'list',
-        first: schemasOf(schema.prefixItems),
-        items: schema.items === undefined ? {} : (asSchema(schema.items) ?? null),
+        // Older schemas have those of a tuple as `items`.
+        first: schemasOf(Array.isArray(schema.items) ? schema.items : schema.prefixItems),
+        items:
+          schema.items === undefined || Array.isArray(schema.items) ? {} : (asSchema(schema.items) ?? null),
         minItems: number(schema.minItems) ?? 0,
         maxItems: number(schema.maxItems) ?? Number.POSITIVE_INFINITY,
       };
@@ -201,12 +230,17 @@ function objectOf(schema: JsonSchema, root: JsonSchema): Shape {
   const { properties, required, additionalProperties, patternProperties, propertyNames } = schema;
   const needed = new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []);
   const pattern = isObject(patternProperties) ? Object.values(patternProperties)[0] : undefined;
-  const rest = asSchema(additionalProperties) ?? asSchema(pattern);
-  const members = Object.entries(isObject(properties) ? properties : {}).map(([name, member]) => ({
-    name,
-    schema: asSchema(member) ?? {},
-    isRequired: needed.delete(name),
-  }));
+  // An object of which nothing is said may have anything.
+  const isOpen = properties === undefined && additionalProperties === undefined;
+  const rest = asSchema(additionalProperties) ?? asSchema(pattern) ?? (isOpen ? {} : undefined);
+  const members = Object.entries(isObject(properties) ? properties : {})
+    // What may not be there has no field.
+    .filter(([, member]) => member !== false)
+    .map(([name, member]) => ({
+      name,
+      schema: asSchema(member) ?? {},
+      isRequired: needed.delete(name),
+    }));
   // Names that are required and described nowhere else: a record with fixed names, for one.
   for (const name of needed) members.push({ name, schema: rest ?? {}, isRequired: true });
   const allowed = asSchema(propertyNames) && resolved({ schema: asSchema(propertyNames)!, root })?.enum;

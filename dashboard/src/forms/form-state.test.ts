@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkerOf } from './check.js';
-import { formState, isFit, reduceForm } from './form-state.js';
+import { formState, isFit, isSendable, reduceForm } from './form-state.js';
 import { numberOf } from './inputs.js';
 import { readJson } from './json-text.js';
 import type { JsonSchema } from './schema.js';
@@ -203,6 +203,31 @@ describe('the form and its text', () => {
     expect([isFit(state), state.value]).toEqual([false, { any: 1 }]);
     state = reduceForm(state, { type: 'value', path: ['any'], value: 2 });
     expect([isFit(state), state.value]).toEqual([true, { any: 2 }]);
+  });
+
+  it('forget what could not be read with the value that it stood in', () => {
+    const schema = { type: 'object', properties: { list: { type: 'array' }, other: {} } };
+    let state = formState(schema, { list: [1], other: 1 });
+    state = reduceForm(state, { type: 'unread', path: ['list', 0] });
+    expect(isSendable(state)).toBe(false);
+    state = reduceForm(state, { type: 'value', path: ['lis'], value: 1 });
+    expect(isSendable(state)).toBe(false);
+    state = reduceForm(state, { type: 'value', path: ['list'], value: undefined });
+    expect(isSendable(state)).toBe(true);
+    state = reduceForm(state, { type: 'unread', path: ['other'] });
+    expect(isSendable(reduceForm(state, { type: 'choice', path: [], variant: 0, value: {} }))).toBe(true);
+  });
+
+  it('say what is wrong where a union stands beside members', () => {
+    const schema = {
+      ...{ type: 'object', required: ['who'], properties: { who: { type: 'string' } } },
+      oneOf: [
+        { properties: { at: { type: 'string' } }, required: ['at'] },
+        { properties: { after: { type: 'number' } }, required: ['after'] },
+      ],
+    };
+    const { problems } = formState(schema, { who: 'ada', after: 'x' }).check;
+    expect(problems).toEqual([{ path: ['after'], message: 'must be a number' }]);
   });
 
   it('keep members that the schema does not know', () => {

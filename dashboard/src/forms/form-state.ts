@@ -50,12 +50,13 @@ export function formState(schema: JsonSchema | null, ...given: [value?: unknown]
 export function reduceForm(state: FormState, action: FormAction): FormState {
   switch (action.type) {
     case 'value': {
-      const unread = state.unread.filter((key) => key !== pathKey(action.path));
+      const unread = unreadOutside(state, action.path);
       return { ...holding(state, withValue(state.value, action.path, action.value), state.choices), unread };
     }
     case 'choice': {
       const choices = { ...state.choices, [pathKey(action.path)]: action.variant };
-      return holding(state, withValue(state.value, action.path, action.value), choices);
+      const unread = unreadOutside(state, action.path);
+      return { ...holding(state, withValue(state.value, action.path, action.value), choices), unread };
     }
     case 'replace':
       return { ...holding(state, action.value, {}), unread: [] };
@@ -75,6 +76,13 @@ export function reduceForm(state: FormState, action: FormAction): FormState {
       };
     }
   }
+}
+
+/** With a value goes what was typed inside of it and could not be read. */
+function unreadOutside({ unread }: FormState, path: Path): string[] {
+  const start = pathKey(path).slice(0, -1);
+  const inside = path.length === 0 ? start : `${start},`;
+  return unread.filter((key) => key !== pathKey(path) && !key.startsWith(inside));
 }
 
 function holding(state: FormState, value: unknown, choices: Choices): FormState {
