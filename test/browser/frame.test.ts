@@ -217,4 +217,47 @@ describeInBrowser('a server with a token', () => {
     expect(await page.evaluate<string>('JSON.stringify(sessionStorage)')).not.toContain('the-token');
     await dashboard.expectNoProblems(/401/);
   });
+
+  it('is used where the browser lets pages keep nothing', async () => {
+    const page = await dashboard.visit('/nothing/here');
+    await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage'])
+      Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError'); } });`);
+    await page.goto(`${dashboard.url}/runs`);
+    const dialog = page.getByRole('dialog', { name: 'This server needs a token' });
+    await dialog.getByLabel('Token', { exact: true }).fill('the-token');
+    await page.keyboard.press('Enter');
+    await page.getByText('No worker is connected').waitFor();
+    await page.getByRole('button', { name: /^Theme/ }).click();
+    await page.getByRole('link', { name: 'Workers', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Workers' }).waitFor();
+    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await dialog.waitFor();
+    await dashboard.expectNoProblems(/401/);
+  });
+
+  it('is asked for another token when this one is not taken any more, and goes on where it was', async () => {
+    const page = await dashboard.visit('/workers');
+    const dialog = page.getByRole('dialog', { name: 'This server needs a token' });
+    await dialog.getByLabel('Token', { exact: true }).fill('the-token');
+    await page.keyboard.press('Enter');
+    await page.getByText('No worker is connected').waitFor();
+    let isTaken = false;
+    await page.route('**/workers', (route) =>
+      isTaken
+        ? route.fallback()
+        : route.fulfill({ status: 401, json: { error: 'UnauthorizedError', message: 'not this one' } }),
+    );
+    await expectText(dialog, 'The server does not take this token any more.');
+    expect(await page.getByText('No worker is connected').count()).toBe(1);
+    isTaken = true;
+    await dialog.getByLabel('Token', { exact: true }).fill('the-token');
+    await page.keyboard.press('Enter');
+    await until(
+      () => dialog.count(),
+      (count) => count === 0,
+      'admission',
+    );
+    await page.getByText('No worker is connected').waitFor();
+    await dashboard.expectNoProblems(/401/);
+  });
 });

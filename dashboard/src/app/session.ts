@@ -6,7 +6,7 @@ const KEY = 'perdure.token';
 /** `needed` when the server has refused a call; `wrong` when it was this token that it refused. */
 export type Admission = 'open' | 'needed' | 'wrong';
 
-let token = sessionStorage.getItem(KEY) ?? undefined;
+let token = kept();
 
 const wantsToken = document.querySelector('meta[name="perdure-token"]')?.getAttribute('content') === 'needed';
 
@@ -16,13 +16,13 @@ export const currentToken = (): string | undefined => token;
 
 export function admit(given: string): void {
   token = given;
-  sessionStorage.setItem(KEY, given);
+  keep(given);
   admission.set('open');
 }
 
 export function forget(): void {
   token = undefined;
-  sessionStorage.removeItem(KEY);
+  keep(undefined);
   admission.set('needed');
 }
 
@@ -31,4 +31,22 @@ export function refused(usedToken: string | undefined): void {
   // A call that was under way when the right token came says nothing about that one.
   if (usedToken !== token) return;
   admission.set(usedToken === undefined ? 'needed' : 'wrong');
+}
+
+function kept(): string | undefined {
+  try {
+    return sessionStorage.getItem(KEY) ?? undefined;
+  } catch {
+    // A browser that lets pages keep nothing still shows them: the token is asked for again when the page is loaded anew.
+    return undefined;
+  }
+}
+
+function keep(given: string | undefined): void {
+  try {
+    if (given === undefined) sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, given);
+  } catch {
+    // As above.
+  }
 }
