@@ -44,6 +44,17 @@ export const workersQuery = queryOptions({
   refetchInterval: 5_000,
 });
 
+/** Of the newest runs, whatever has become of them: a catalog is known by its runs when its workers are gone. */
+const RUNS_LOOKED_AT = 500;
+export const catalogsOfRunsQuery = queryOptions({
+  queryKey: ['runs', 'catalogs'],
+  queryFn: async ({ signal }) => {
+    const { runs } = await client.runsPage({ limit: RUNS_LOOKED_AT, signal });
+    return [...new Set(runs.map(({ catalog }) => catalog))].sort();
+  },
+  staleTime: 10_000,
+});
+
 export const statusQuery = (workflowId: string, runId?: string) =>
   queryOptions({
     queryKey: ['run', workflowId, runId ?? null, 'status'],

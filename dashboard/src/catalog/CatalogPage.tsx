@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { CatalogEntry } from 'perdure/client';
 import { useId } from 'react';
-import { catalogQuery } from '../app/queries.js';
+import { catalogQuery, workersQuery } from '../app/queries.js';
 import { Empty } from '../components/Empty.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Icon } from '../components/Icon.js';
@@ -28,6 +28,7 @@ export function CatalogPage() {
           <HowToServe />
         </Empty>
       )}
+      {data && entry && <Deserted catalog={data.catalog} />}
       {data && entry && (
         <div className="catalog">
           <nav aria-label="Workflows" className="catalog-list">
@@ -46,6 +47,21 @@ export function CatalogPage() {
         </div>
       )}
     </Page>
+  );
+}
+
+/** Its workflows stay known while its workers are away. */
+function Deserted({ catalog }: { catalog: string }) {
+  const { data } = useQuery(workersQuery);
+  if (!data || data.workers.some((worker) => worker.catalog === catalog)) return null;
+  return (
+    <div className="deserted stack" role="status">
+      <p>
+        <strong>No worker of the catalog {catalog} is connected.</strong> These are the workflows that were
+        registered last; runs of them can be started, and wait until a worker comes.
+      </p>
+      <HowToServe catalog={catalog} />
+    </div>
   );
 }
 

@@ -24,7 +24,7 @@ export function RunCounts({ workflow, catalog }: { workflow: string; catalog: st
         const page = counts[index]!.data;
         return (
           <li key={state}>
-            <Link to="/runs" search={{ workflow, state }}>
+            <Link to="/runs" search={{ workflow, catalog, state }}>
               <span className={page?.count === 0 ? 'workflow-count muted' : 'workflow-count'}>
                 {page ? `${page.count}${page.nextCursor === null ? '' : '+'}` : '…'}
               </span>

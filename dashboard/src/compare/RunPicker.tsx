@@ -2,16 +2,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useId, useState } from 'react';
-import { client } from '../app/api.js';
 import { statusQuery } from '../app/queries.js';
+import { useRunPages } from '../app/run-pages.js';
 import { Button } from '../components/Button.js';
 import { ErrorNote } from '../components/ErrorNote.js';
-import { shorten } from '../components/legible.js';
+import { legible, shorten } from '../components/legible.js';
+import { More } from '../components/More.js';
 import { StateBadge } from '../components/StateBadge.js';
 import { stateOf } from '../components/state.js';
 import { Time } from '../components/Time.js';
 import type { RunRef } from './compared-run.js';
 
+/** At first, and with each click on more. */
 const SHOWN = 12;
 
 export function RunPicker({
@@ -55,7 +57,7 @@ function Chosen({
         </Button>
       </div>
       <p className="compare-name">
-        <Link to="/runs/$workflowId/$runId" params={{ ...chosen }} title={chosen.workflowId}>
+        <Link to="/runs/$workflowId/$runId" params={{ ...chosen }} title={legible(chosen.workflowId)}>
           {shorten(chosen.workflowId, 36)}
         </Link>
         {data && <StateBadge state={stateOf(data)} />}
@@ -90,14 +92,11 @@ function Choice({
   });
   const workflowType = partner?.workflowType;
   const prefix = text.trim() === '' ? undefined : text.trim();
-  const { data, error, refetch } = useQuery({
-    queryKey: ['runs', 'to compare', workflowType ?? null, prefix ?? null],
-    enabled: other === undefined || partner !== undefined,
-    queryFn: ({ signal }) =>
-      client.runsPage({ workflowType, workflowIdPrefix: prefix, limit: SHOWN + 1, signal }),
-    placeholderData: (before) => before,
-  });
-  const runs = (data?.runs ?? []).filter(({ runId }) => runId !== other?.runId).slice(0, SHOWN);
+  const pages = useRunPages(
+    { workflowType, workflowIdPrefix: prefix },
+    { limit: SHOWN, isEnabled: other === undefined || partner !== undefined },
+  );
+  const runs = pages.runs?.filter(({ runId }) => runId !== other?.runId);
   return (
     <>
       <div className="field">
@@ -114,19 +113,22 @@ function Choice({
           onChange={({ target }) => setText(target.value)}
         />
       </div>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {pages.error != null && <ErrorNote error={pages.error} onRetry={pages.retry} />}
       <ul className="compare-choices" aria-label={`Runs for the ${label.toLowerCase()}`}>
-        {runs.map((run) => (
+        {runs?.map((run) => (
           <li key={run.runId}>
             <button type="button" onClick={() => onChoose({ workflowId: run.workflowId, runId: run.runId })}>
               <StateBadge state={stateOf(run)} isShort />
-              <span className="cut">{run.workflowId}</span>
+              <span className="cut" title={legible(run.workflowId)}>
+                {legible(run.workflowId)}
+              </span>
               <Time at={run.startedAt} />
             </button>
           </li>
         ))}
       </ul>
-      {data && runs.length === 0 && (
+      <More of={pages}>Show older runs</More>
+      {runs?.length === 0 && !pages.hasMore && (
         <p className="muted">
           {prefix === undefined
             ? 'There is no other run of this workflow.'

@@ -18,6 +18,7 @@ interface Entry {
 
 const SHOWN_RUNS = 8;
 const SHOWN_WORKFLOWS = 8;
+const NONE = { runs: [], nextCursor: null };
 
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
@@ -108,11 +109,11 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
 function useEntries(text: string): Entry[] {
   const navigate = useNavigate();
   const { data: catalog } = useQuery(catalogQuery());
-  const { data: runs = [] } = useQuery({
+  const { data: { runs, nextCursor } = NONE } = useQuery({
     queryKey: ['palette', text],
-    queryFn: async ({ signal }) => {
+    queryFn: ({ signal }) => {
       const filter = text === '' ? {} : { workflowIdPrefix: text };
-      return (await client.runsPage({ ...filter, limit: SHOWN_RUNS, signal })).runs;
+      return client.runsPage({ ...filter, limit: SHOWN_RUNS, signal });
     },
     placeholderData: (before) => before,
   });
@@ -145,24 +146,43 @@ function useEntries(text: string): Entry[] {
         }),
     }));
 
-  const workflows: Entry[] = (catalog?.workflows ?? [])
-    .filter(({ name, aliases }) => [name, ...aliases].some(fits))
-    .slice(0, SHOWN_WORKFLOWS)
-    .flatMap(({ name }): Entry[] => [
-      {
-        key: `runs of ${name}`,
-        label: name,
-        hint: 'Runs of the workflow',
-        icon: 'list',
-        go: () => void navigate({ to: '/runs', search: { workflow: name } }),
-      },
-      {
-        key: `start ${name}`,
-        label: `Start ${name}`,
-        hint: 'Workflow',
-        icon: 'plus',
-        go: () => void navigate({ to: '/start', search: { workflow: name } }),
-      },
-    ]);
-  return [...found, ...workflows, ...views];
+  const further: Entry[] =
+    nextCursor === null || text === ''
+      ? []
+      : [
+          {
+            key: 'more runs',
+            label: `All runs whose id begins with ${text}`,
+            hint: 'There are more',
+            icon: 'list',
+            go: () => void navigate({ to: '/runs', search: { id: text } }),
+          },
+        ];
+
+  const fitting = (catalog?.workflows ?? []).filter(({ name, aliases }) => [name, ...aliases].some(fits));
+  const workflows: Entry[] = fitting.slice(0, SHOWN_WORKFLOWS).flatMap(({ name }): Entry[] => [
+    {
+      key: `runs of ${name}`,
+      label: name,
+      hint: 'Runs of the workflow',
+      icon: 'list',
+      go: () => void navigate({ to: '/runs', search: { workflow: name } }),
+    },
+    {
+      key: `start ${name}`,
+      label: `Start ${name}`,
+      hint: 'Workflow',
+      icon: 'plus',
+      go: () => void navigate({ to: '/start', search: { workflow: name } }),
+    },
+  ]);
+  if (fitting.length > SHOWN_WORKFLOWS)
+    workflows.push({
+      key: 'more workflows',
+      label: 'All workflows',
+      hint: `${fitting.length} fit`,
+      icon: 'grid',
+      go: () => void navigate({ to: '/catalog' }),
+    });
+  return [...found, ...further, ...workflows, ...views];
 }

@@ -1,12 +1,12 @@
 /** Runs that this one has to do with: its parent, its children, and the others of its id. */
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { StatusRecord } from 'perdure/client';
-import { client } from '../app/api.js';
+import { useRunPages } from '../app/run-pages.js';
 import { CopyId } from '../components/CopyId.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Icon } from '../components/Icon.js';
 import { shorten } from '../components/legible.js';
+import { More } from '../components/More.js';
 import { StateBadge } from '../components/StateBadge.js';
 import { stateOf } from '../components/state.js';
 import { Time } from '../components/Time.js';
@@ -15,6 +15,8 @@ import { ITEM_STATES, type Item, STATE_ICONS, stateClass } from './items.js';
 
 const SHOWN_RUNS = 100;
 const SHOWN_CHILDREN = 200;
+/** How often the runs of the same id are asked for again. */
+const AGAIN_MS = 10_000;
 
 export function RelatedView({ run, history: { model } }: { run: StatusRecord; history: Shown }) {
   const { parent, continuedFrom, initiator, resetFrom, newRunId } = model.lineage;
@@ -100,16 +102,13 @@ function Child({ item: { execution, workflowType, state } }: { item: Item }) {
 }
 
 function OfTheSameId({ run }: { run: StatusRecord }) {
-  const { data, error } = useQuery({
-    queryKey: ['runs of', run.workflowId, run.status],
-    queryFn: ({ signal }) => client.runsPage({ workflowId: run.workflowId, limit: SHOWN_RUNS, signal }),
-  });
+  const pages = useRunPages({ workflowId: run.workflowId }, { limit: SHOWN_RUNS, again: AGAIN_MS });
   return (
     <section className="stack">
       <h2>All runs of this id</h2>
-      {error && <ErrorNote error={error} />}
+      {pages.error != null && <ErrorNote error={pages.error} onRetry={pages.retry} />}
       <ul className="relations">
-        {data?.runs.map((each) => (
+        {pages.runs?.map((each) => (
           <li key={each.runId}>
             <StateBadge state={stateOf(each)} />
             {each.runId === run.runId ? (
@@ -131,6 +130,7 @@ function OfTheSameId({ run }: { run: StatusRecord }) {
           </li>
         ))}
       </ul>
+      <More of={pages}>Show older runs</More>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Button } from '../components/Button.js';
 import { BulkDialog } from './BulkDialog.js';
 import { BULK_ACTIONS, type BulkAction } from './bulk.js';
@@ -7,7 +7,15 @@ import type { Run } from './runs-page.js';
 import type { Selection } from './selection.js';
 
 /** What to do with those that are chosen. */
-export function BulkBar({ selection, onActed }: { selection: Selection; onActed: () => void }) {
+export function BulkBar({
+  selection,
+  onActed,
+  children,
+}: {
+  selection: Selection;
+  onActed: () => void;
+  children?: ReactNode;
+}) {
   const [chosen, setChosen] = useState<{ action: BulkAction; runs: Run[] }>();
   const navigate = useNavigate();
   const { runs } = selection;
@@ -15,6 +23,7 @@ export function BulkBar({ selection, onActed }: { selection: Selection; onActed:
   return (
     <section className="bulk" aria-label="What to do with those that are chosen">
       <strong>{runs.length === 1 ? '1 run' : `${runs.length} runs`} chosen</strong>
+      {children}
       {runs.length === 2 && left!.workflowType === right!.workflowType && (
         <Button
           icon="compare"

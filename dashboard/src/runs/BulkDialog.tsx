@@ -31,10 +31,13 @@ export function BulkDialog({
   const [progress, setProgress] = useState<Progress>();
   const stop = useRef(new AbortController());
   useEffect(() => () => stop.current.abort(), []);
+  // Whoever presses Enter twice means it once; `progress` comes a moment after the first.
+  const hasBegun = useRef(false);
 
   const begin = async (event?: FormEvent) => {
     event?.preventDefault();
-    if (progress) return;
+    if (hasBegun.current) return;
+    hasBegun.current = true;
     setProgress({ done: 0, failures: [], isOver: false });
     await actOnEach(
       meant,
@@ -55,7 +58,8 @@ export function BulkDialog({
   return (
     <Dialog
       title={`${action.verb} ${some(meant.length)}?`}
-      onClose={() => onClose(progress !== undefined)}
+      // While it is under way, leaving is leaving the rest: what has been done is told first.
+      onClose={() => (progress && !progress.isOver ? stop.current.abort() : onClose(progress !== undefined))}
       actions={
         progress === undefined ? (
           <>
@@ -65,17 +69,20 @@ export function BulkDialog({
             </Button>
           </>
         ) : progress.isOver ? (
-          <Button look="primary" onClick={() => onClose(true)}>
+          <Button key="close" look="primary" autoFocus onClick={() => onClose(true)}>
             Close
           </Button>
         ) : (
-          <Button onClick={() => stop.current.abort()}>Leave the rest</Button>
+          <Button key="leave" autoFocus onClick={() => stop.current.abort()}>
+            Leave the rest
+          </Button>
         )
       }
     >
       {progress === undefined ? (
         <form className="stack" onSubmit={begin}>
           <p>{action.effect}</p>
+          <Which runs={meant} />
           {meant.length < runs.length && (
             <p className="muted">
               {some(runs.length - meant.length)} of those that are chosen will be left alone: {action.others}.
@@ -96,6 +103,23 @@ export function BulkDialog({
   );
 }
 
+/** By their ids, as far as anybody reads them. */
+const NAMED = 200;
+
+function Which({ runs }: { runs: Run[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, with keys as well
+    <ul className="failures" aria-label="Which runs" tabIndex={0}>
+      {runs.slice(0, NAMED).map(({ runId, workflowId, workflowType }) => (
+        <li key={runId}>
+          <code>{legible(workflowId)}</code> <span className="muted">{workflowType}</span>
+        </li>
+      ))}
+      {runs.length > NAMED && <li className="muted">and {some(runs.length - NAMED)} more</li>}
+    </ul>
+  );
+}
+
 function Report({ progress: { done, failures, isOver }, total }: { progress: Progress; total: number }) {
   return (
     <>
@@ -106,7 +130,8 @@ function Report({ progress: { done, failures, isOver }, total }: { progress: Pro
         {isOver && done < total && `, ${total - done} left as they were`}.
       </p>
       {failures.length > 0 && (
-        <ul className="failures" aria-label="What failed">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
+        <ul className="failures" aria-label="What failed" tabIndex={0}>
           {failures.map(({ run, message }) => (
             <li key={run.runId}>
               <code>{legible(run.workflowId)}</code> <span className="field-problem">{message}</span>

@@ -16,8 +16,9 @@ interface Props {
   onChange(next: RunsSearch): void;
 }
 
-export function Filters({ search, onChange }: Props) {
-  const { data: catalog } = useQuery(catalogQuery());
+/** `catalogs` are those of the runs that are shown. */
+export function Filters({ search, onChange, catalogs }: Props & { catalogs: readonly string[] }) {
+  const { data: catalog } = useQuery(catalogQuery(search.catalog));
   const names = new Set(catalog?.workflows.map(({ name }) => name));
   if (search.workflow) names.add(search.workflow);
   const isFiltered = Object.values(search).some((value) => value !== undefined);
@@ -34,6 +35,7 @@ export function Filters({ search, onChange }: Props) {
           <option key={name}>{name}</option>
         ))}
       </select>
+      <CatalogFilter {...{ search, onChange, catalogs }} />
       <select
         className="select"
         aria-label="State"
@@ -59,6 +61,28 @@ export function Filters({ search, onChange }: Props) {
         </Button>
       )}
     </search>
+  );
+}
+
+/** Where there is only one catalog, nobody has to know the word. */
+function CatalogFilter({ search, onChange, catalogs }: Props & { catalogs: readonly string[] }) {
+  // Those that were shown once stay a choice while the filter leaves them out.
+  const seen = useRef(new Set<string>());
+  for (const name of catalogs) seen.current.add(name);
+  if (search.catalog) seen.current.add(search.catalog);
+  if (seen.current.size < 2 && search.catalog === undefined) return null;
+  return (
+    <select
+      className="select"
+      aria-label="Catalog"
+      value={search.catalog ?? ''}
+      onChange={(event) => onChange({ ...search, catalog: event.target.value || undefined })}
+    >
+      <option value="">All catalogs</option>
+      {[...seen.current].sort().map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
   );
 }
 

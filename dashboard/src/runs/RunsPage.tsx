@@ -10,7 +10,7 @@ import { Counts } from './Counts.js';
 import { Filters } from './Filters.js';
 import { NoRuns } from './NoRuns.js';
 import { RunTable } from './RunTable.js';
-import { RunList, type Shown } from './run-list.js';
+import { MOST_AT_ONCE, RunList, type Shown } from './run-list.js';
 import { filterOf } from './runs-page.js';
 import './runs.css';
 import type { RunsSearch } from './search.js';
@@ -24,6 +24,7 @@ export function RunsPage() {
   const list = useRunList(search, key);
   const isReading = useRef(false);
   const shown = useStore(list.shown);
+  const catalogs = useMemo(() => [...new Set(shown.runs.map(({ catalog }) => catalog))], [shown.runs]);
 
   useEffect(() => {
     list.start(() => isReading.current);
@@ -35,7 +36,11 @@ export function RunsPage() {
       <div className="runs-head">
         <h1>Runs</h1>
         {/* They stay while the list below changes: whoever types in one of them goes on typing. */}
-        <Filters search={search} onChange={(next) => void navigate({ search: next, replace: true })} />
+        <Filters
+          search={search}
+          onChange={(next) => void navigate({ search: next, replace: true })}
+          catalogs={catalogs}
+        />
         <Counts runs={shown.runs} hasMore={shown.hasMore} />
       </div>
       <Listing
@@ -99,7 +104,44 @@ function Listing({
           </div>
         )}
       </div>
-      {selection.size > 0 && <BulkBar selection={selection} onActed={() => void list.refresh()} />}
+      {selection.size > 0 && (
+        <BulkBar
+          selection={selection}
+          onActed={() => {
+            void list.refresh();
+            // The button that has opened the dialog is gone with it, and until then nothing else takes the focus.
+            requestAnimationFrame(() =>
+              body.current?.querySelector<HTMLElement>('.run-row[tabindex="0"]')?.focus(),
+            );
+          }}
+        >
+          {hasMore && selection.size === runs.length && (
+            <AllThatFit count={runs.length} onAll={async () => selection.all(await list.loadAll())} />
+          )}
+        </BulkBar>
+      )}
+    </>
+  );
+}
+
+/** All that are loaded are chosen, and there are more. */
+function AllThatFit({ count, onAll }: { count: number; onAll(): Promise<void> }) {
+  const [isBusy, setIsBusy] = useState(false);
+  const all = async () => {
+    setIsBusy(true);
+    await onAll();
+    setIsBusy(false);
+  };
+  return (
+    <>
+      <span className="muted">
+        These are the newest {count.toLocaleString('en')} that fit; there are more.
+      </span>
+      {count < MOST_AT_ONCE && (
+        <Button look="quiet" busy={isBusy} onClick={() => void all()}>
+          Choose all that fit
+        </Button>
+      )}
     </>
   );
 }

@@ -22,6 +22,8 @@ const REFRESH_MS = 2_000;
 const SLOWNESS = 4;
 /** The next page is asked for when so few rows are left below those on the screen. */
 const AHEAD = PAGE_SIZE / 4;
+/** More than this is nothing to act on from a page. */
+export const MOST_AT_ONCE = 5_000;
 /** Of the runs that left the filter while somebody reads, so many are looked up at a time. */
 const LOOKED_UP = 10;
 
@@ -62,6 +64,7 @@ export class RunList {
   #pages: Page[] = [];
   /** When each run that has left the filter was looked up. */
   readonly #lookedUp = new Map<string, number>();
+  #loading: Promise<void> | undefined;
   #range: [first: number, last: number] = [0, 0];
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #ended = new AbortController();
@@ -89,7 +92,22 @@ export class RunList {
     if (last >= runs.length - AHEAD && hasMore && !isLoading && !error) void this.loadMore();
   }
 
-  async loadMore(): Promise<void> {
+  /** All that fit the filter, or as many as one acts on at once. */
+  async loadAll(): Promise<readonly Run[]> {
+    const isWanted = ({ runs, hasMore, error }: Shown) =>
+      hasMore && runs.length < MOST_AT_ONCE && error === undefined;
+    while (isWanted(this.shown.value) && !this.#ended.signal.aborted) await this.loadMore();
+    return this.shown.value.runs;
+  }
+
+  loadMore(): Promise<void> {
+    this.#loading ??= this.#loadNext().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #loadNext(): Promise<void> {
     const pages = this.#pages;
     this.#set({ isLoading: true, error: undefined });
     try {

@@ -7,9 +7,10 @@ export type Run = RunListEntry;
 
 export type Filter = Parameters<typeof client.runsPage>[0];
 
-export function filterOf({ workflow, state, id, since, from, to }: RunsSearch): Filter {
+export function filterOf({ workflow, catalog, state, id, since, from, to }: RunsSearch): Filter {
   return {
     workflowType: workflow,
+    catalog,
     workflowIdPrefix: id,
     ...(state === 'heldBack' || state === 'paused' ? { [state]: 'true' } : { status: state }),
     startedAfter: since ? new Date(Date.now() - RANGES[since].ms).toISOString() : from,

@@ -24,6 +24,7 @@ export type Range = keyof typeof RANGES;
 
 export interface RunsSearch {
   workflow?: string;
+  catalog?: string;
   state?: RunStatus | 'heldBack' | 'paused';
   /** An id, or with a `*` at its end what it starts with. */
   id?: string;
@@ -38,6 +39,7 @@ export function runsSearch(search: RawSearch): RunsSearch {
   const to = instant(search.to);
   return {
     workflow: text(search.workflow),
+    catalog: text(search.catalog),
     state: oneOf([...STATUSES, 'paused', 'heldBack'] as const, search.state),
     id: text(search.id),
     since: from || to ? undefined : oneOf(Object.keys(RANGES) as Range[], search.since),

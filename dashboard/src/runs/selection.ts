@@ -8,7 +8,8 @@ export interface Selection {
   has(runId: string): boolean;
   /** With `isRange`, all from the one that was toggled last to this one. */
   toggle(runId: string, isRange: boolean): void;
-  all(): void;
+  /** Those that are shown, or these. */
+  all(runs?: readonly Run[]): void;
   clear(): void;
 }
 
@@ -42,7 +43,7 @@ export function useSelection(runs: readonly Run[]): Selection {
       runs: there,
       has: (runId) => chosen.has(runId),
       toggle,
-      all: () => setChosen(new Set(latest.current.map((run) => run.runId))),
+      all: (these = latest.current) => setChosen(new Set(these.map((run) => run.runId))),
       clear: () => setChosen(new Set()),
     };
   }, [chosen, runs, toggle]);

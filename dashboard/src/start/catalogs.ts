@@ -1,10 +1,11 @@
-/** The catalogs that the page knows of: the default one, and those of connected workers. There is no list of all. */
+/** The catalogs that the page knows of: the default one, those of connected workers and of runs. There is no list of all. */
 import { useQuery } from '@tanstack/react-query';
-import { catalogQuery, workersQuery } from '../app/queries.js';
+import { catalogQuery, catalogsOfRunsQuery, workersQuery } from '../app/queries.js';
 
 export function useCatalogNames(chosen: string | undefined): string[] {
   const { data: main } = useQuery(catalogQuery());
   const { data: served } = useQuery(workersQuery);
-  const names = [main?.catalog, chosen, ...(served?.workers ?? []).map(({ catalog }) => catalog)];
+  const { data: used = [] } = useQuery(catalogsOfRunsQuery);
+  const names = [main?.catalog, chosen, ...(served?.workers ?? []).map(({ catalog }) => catalog), ...used];
   return [...new Set(names.filter((name) => name !== undefined))];
 }

@@ -2,12 +2,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Workers } from 'perdure/client';
-import { client } from '../app/api.js';
-import { workersQuery } from '../app/queries.js';
+import { catalogsOfRunsQuery, workersQuery } from '../app/queries.js';
+import { useRunPages } from '../app/run-pages.js';
 import { Empty } from '../components/Empty.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Icon } from '../components/Icon.js';
 import { Loading } from '../components/Loading.js';
+import { More } from '../components/More.js';
 import { Page } from '../components/Page.js';
 import { Time } from '../components/Time.js';
 import { HowToServe } from './HowToServe.js';
@@ -16,15 +17,9 @@ import './workers.css';
 
 type Worker = Workers['workers'][number];
 
-/** Enough to find every catalog that is in use; the newest come first. */
+/** Of the open runs, the newest first: so many at once, and as many again with each click on more. */
 const LOOKED_AT = 500;
-
-const openRunsQuery = {
-  queryKey: ['runs', 'open', LOOKED_AT],
-  queryFn: ({ signal }: { signal: AbortSignal }) =>
-    client.runsPage({ status: 'running', limit: LOOKED_AT, signal }),
-  refetchInterval: 10_000,
-};
+const AGAIN_MS = 10_000;
 
 export function WorkersPage() {
   const { data, error, refetch } = useQuery(workersQuery);
@@ -43,6 +38,7 @@ export function WorkersPage() {
         byCatalog(data.workers).map(([catalog, workers]) => (
           <Catalog key={catalog} {...{ catalog, workers }} />
         ))}
+      {data && <Deserted workers={data.workers} />}
     </Page>
   );
 }
@@ -53,10 +49,10 @@ function byCatalog(workers: Worker[]): [string, Worker[]][] {
 }
 
 function Warnings({ workers }: { workers: Worker[] }) {
-  const { data } = useQuery(openRunsQuery);
-  if (!data) return null;
-  const isMore = data.nextCursor !== null;
-  return unserved(data.runs, workers).map(({ catalog, openRuns, workflows }) => (
+  const pages = useRunPages({ status: 'running' }, { limit: LOOKED_AT, again: AGAIN_MS });
+  if (!pages.runs) return null;
+  const isMore = pages.hasMore;
+  const warnings = unserved(pages.runs, workers).map(({ catalog, openRuns, workflows }) => (
     <div key={catalog} className="warning" role="alert">
       <Icon name="heldBack" />
       <div className="stack">
@@ -69,7 +65,7 @@ function Warnings({ workers }: { workers: Worker[] }) {
           {workflows.length > 0
             ? `No connected one has ${workflows.join(', ')}: start workers with code that has it.`
             : 'None is connected that serves it.'}{' '}
-          <Link to="/runs" search={{ state: 'running' }}>
+          <Link to="/runs" search={{ state: 'running', catalog }}>
             Show open runs
           </Link>
         </p>
@@ -77,6 +73,45 @@ function Warnings({ workers }: { workers: Worker[] }) {
       </div>
     </div>
   ));
+  return (
+    <>
+      {warnings}
+      {isMore && (
+        <div className="stack">
+          <p className="muted">
+            Whether open runs wait for a worker was looked at for the newest{' '}
+            {pages.runs.length.toLocaleString('en')} of them.
+          </p>
+          <More of={pages}>Look at older runs</More>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Catalogs that have runs, and no worker any more. */
+function Deserted({ workers }: { workers: Worker[] }) {
+  const { data } = useQuery({ ...catalogsOfRunsQuery, refetchInterval: AGAIN_MS });
+  const served = new Set(workers.map(({ catalog }) => catalog));
+  return data
+    ?.filter((catalog) => !served.has(catalog))
+    .map((catalog) => (
+      <section key={catalog} className="stack" aria-label={`Catalog ${catalog}`}>
+        <div className="line">
+          <h2>{catalog}</h2>
+          <span className="muted">No worker is connected</span>
+        </div>
+        <p className="muted">
+          <Link to="/runs" search={{ catalog }}>
+            Its runs
+          </Link>
+          {' · '}
+          <Link to="/catalog" search={{ catalog }}>
+            What its workers have served
+          </Link>
+        </p>
+      </section>
+    ));
 }
 
 function Catalog({ catalog, workers }: { catalog: string; workers: Worker[] }) {

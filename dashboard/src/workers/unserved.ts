@@ -10,7 +10,7 @@ export interface Unserved {
   workflows: string[];
 }
 
-/** From the newest open runs that were looked at; `isCut` when there are more than those. */
+/** Of the open runs that were looked at. */
 export function unserved(
   runs: readonly Pick<RunListEntry, 'catalog' | 'workflowType'>[],
   workers: readonly Worker[],
