@@ -19,6 +19,7 @@ import { pausing } from './cases/pausing.js';
 import { reading } from './cases/reading.js';
 import { starting } from './cases/starting.js';
 import { unavailable } from './cases/unavailable.js';
+import { workers } from './cases/workers.js';
 import { Client, expectError } from './client.js';
 import type { HttpSystem, StartHttp } from './system.js';
 
@@ -45,6 +46,7 @@ export function httpContract(start: StartHttp, skips: Skips = {}): void {
   describe('control', () => control(() => client));
   describe('pausing', () => pausing(() => client));
   describe('cost', () => cost(() => client));
+  describe('workers', () => workers(() => client));
   describe('messages', () => messages(() => client));
   describe('callbacks', () =>
     callbacks(
