@@ -15,13 +15,13 @@ const SHOWN_JSON = 200_000;
 
 export function JsonTree({ value, label }: { value: unknown; label: string }) {
   const [isJson, setIsJson] = useState(false);
-  const text = useMemo(() => (value === undefined ? '' : JSON.stringify(value, null, 2)), [value]);
+  const text = useMemo(() => written(value), [value]);
   if (value === undefined) return <p className="muted">Nothing</p>;
   const isCompound = typeof value === 'object' && value !== null;
   return (
     <div className="json">
       <div className="json-tools">
-        {isCompound && (
+        {isCompound && text !== undefined && (
           <fieldset className="switch" aria-label={`Form of ${label}`}>
             <button type="button" aria-pressed={!isJson} onClick={() => setIsJson(false)}>
               Tree
@@ -31,9 +31,13 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
             </button>
           </fieldset>
         )}
-        <CopyButton text={text} label={`Copy ${label} as JSON`} />
+        {text === undefined ? (
+          <span className="muted">Nested too deeply for JSON</span>
+        ) : (
+          <CopyButton text={text} label={`Copy ${label} as JSON`} />
+        )}
       </div>
-      {isJson && isCompound ? (
+      {isJson && isCompound && text !== undefined ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard
         <pre className="json-text" tabIndex={0}>
           {text.length > SHOWN_JSON
@@ -42,11 +46,20 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
         </pre>
       ) : (
         <ul className="json-members json-root" aria-label={label}>
-          <Member value={value} depth={text.length > SMALL ? OPEN_TO_DEPTH - 1 : 0} />
+          <Member value={value} depth={text === undefined || text.length > SMALL ? OPEN_TO_DEPTH - 1 : 0} />
         </ul>
       )}
     </div>
   );
+}
+
+/** Undefined for a value that goes deeper than the browser can write. */
+function written(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, null, 2) ?? '';
+  } catch {
+    return undefined;
+  }
 }
 
 function Member({ name, value, depth }: { name?: string; value: unknown; depth: number }) {

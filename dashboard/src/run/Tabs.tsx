@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useRef } from 'react';
+import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { TABS, type Tab } from './search.js';
 
 const NAMES: Record<Tab, string> = {
@@ -20,6 +20,11 @@ export function Tabs({
   counts: Partial<Record<Tab, number>>;
 }) {
   const list = useRef<HTMLDivElement>(null);
+  // On a narrow screen not all of them are to be seen.
+  useEffect(() => {
+    const tab = list.current!.querySelector(`#tab-${chosen}`)!;
+    tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [chosen]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
