@@ -172,12 +172,21 @@ describeInBrowser('the frame', () => {
         expect(await seriousFindings(page), path).toEqual([]);
         await page.context().close();
       }
+    }, 120_000);
+
+    it('nor its dialogs and menus', async () => {
       const page = await dashboard.visit('/runs', { colorScheme, reducedMotion: 'reduce' });
       await row(page, 'A-1023').getByRole('checkbox').check();
       await page.getByRole('button', { name: 'Terminate', exact: true }).click();
       await page.getByRole('dialog').waitFor();
       expect(await seriousFindings(page), 'a dialog').toEqual([]);
-    }, 120_000);
+      const run = await dashboard.visit('/runs/A-1023', { colorScheme, reducedMotion: 'reduce' });
+      await run.getByRole('button', { name: 'Stop', exact: true }).click();
+      expect(await seriousFindings(run), 'a menu').toEqual([]);
+      await run.getByRole('menuitem', { name: 'Terminate…' }).click();
+      await run.getByRole('dialog').waitFor();
+      expect(await seriousFindings(run), 'the dialog of a run').toEqual([]);
+    });
   });
 });
 

@@ -186,7 +186,7 @@ describeInBrowser('all of it', () => {
       answer(3, (n) => entry(n, { catalog: 'night', status: 'completed' })),
     );
     const night = page.getByRole('region', { name: 'Catalog night' });
-    await expectText(night, 'No worker is connected');
+    await expectText(night, 'Its workers are gone');
     await night.getByRole('link', { name: 'Its runs' }).click();
     await page.waitForURL(/\/runs\?catalog=night$/);
   });

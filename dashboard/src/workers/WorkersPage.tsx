@@ -99,7 +99,7 @@ function Deserted({ workers }: { workers: Worker[] }) {
       <section key={catalog} className="stack" aria-label={`Catalog ${catalog}`}>
         <div className="line">
           <h2>{catalog}</h2>
-          <span className="muted">No worker is connected</span>
+          <span className="muted">Its workers are gone</span>
         </div>
         <p className="muted">
           <Link to="/runs" search={{ catalog }}>
