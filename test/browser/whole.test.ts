@@ -159,8 +159,8 @@ describeInBrowser('all of it', () => {
     await settled(() => dialog.count(), 0, 'the dialog closed');
     await until(
       () => page.evaluate<string>('document.activeElement.className'),
-      (name) => name.includes('run-row'),
-      'the focus in the list',
+      (name) => name.includes('runs-body'),
+      'the focus at the list',
     );
   });
 

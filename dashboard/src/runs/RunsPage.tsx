@@ -72,7 +72,7 @@ function Listing({
   const isEmpty = runs.length === 0 && !hasMore && !isLoading;
   return (
     <>
-      <div className="runs-body" ref={body}>
+      <div className="runs-body" ref={body} tabIndex={-1}>
         <div className="runs-new" aria-live="polite">
           {waiting.length > 0 && (
             <Button
@@ -109,10 +109,8 @@ function Listing({
           selection={selection}
           onActed={() => {
             void list.refresh();
-            // The button that has opened the dialog is gone with it, and until then nothing else takes the focus.
-            requestAnimationFrame(() =>
-              body.current?.querySelector<HTMLElement>('.run-row[tabindex="0"]')?.focus(),
-            );
+            // The button that has opened the dialog is gone with it. Around the list, not in it: nobody reads a row now.
+            requestAnimationFrame(() => body.current?.focus());
           }}
         >
           {hasMore && selection.size === runs.length && (
