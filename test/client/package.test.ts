@@ -19,7 +19,9 @@ describe('the bundle', () => {
     });
     const inputs = Object.keys(metafile.inputs).map((path) => path.replace(/^.*dist\//, ''));
     expect(
-      inputs.filter((path) => !/^client\/|^core\/(errors|values\/(base-url|id-segment|json))\.js$/.test(path)),
+      inputs.filter(
+        (path) => !/^client\/|^core\/(errors|values\/(base-url|id-segment|json))\.js$/.test(path),
+      ),
     ).toEqual([]);
     expect(outputFiles[0]!.text).not.toMatch(/\bprocess\b|\brequire\(|\bBuffer\b/);
     expect(gzipSync(outputFiles[0]!.contents, { level: 9 }).length).toBeLessThan(MAX_BYTES);
