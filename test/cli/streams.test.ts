@@ -111,11 +111,20 @@ describe('standard input', () => {
     const given = fromProgram(['start', 'echo', '1']);
     expect((await given.ended).code).toBe(0);
     const waits = fromProgram(['start', 'echo']);
+    waits.child.stdin!.write('2');
     await expect
       .poll(() => waits.stderr, { timeout: 20_000 })
       .toMatch(/waiting for the end of standard input/);
-    waits.child.stdin!.end('2');
+    waits.child.stdin!.end('3');
     expect((await waits.ended).code).toBe(0);
+    expect(lastInput()).toMatchObject({ input: 23 });
+  });
+
+  it('is not waited for where a program has left it open and says nothing', async () => {
+    const { code, stderr } = await fromProgram(['start', 'echo']).ended;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/nothing came on standard input/);
+    expect(lastInput()).toMatchObject({ input: null });
   });
 });
 

@@ -1,6 +1,8 @@
 /** The input of a run or the payload of a message: as an argument, a file or standard input, checked before it is sent. */
+import { once } from 'node:events';
 import { fstatSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CatalogEntry, Client } from '../../client/index.js';
 import { PerdureError } from '../../core/errors.js';
 import { silentLog } from '../../core/log.js';
@@ -26,24 +28,43 @@ export async function readInput({ argument, option }: Given): Promise<unknown> {
   if (given === '-') return parsed(await standardInput(), 'standard input');
   if (given?.startsWith('@')) return parsed(readText(given.slice(1)), given.slice(1));
   if (given !== undefined) return parsed(given, 'the input');
-  if (!isPiped()) return undefined;
+  const source = sourceOfInput();
+  if (source === 'none' || (source === 'socket' && !(await begins()))) return undefined;
   const piped = await standardInput();
   return piped.trim() === '' ? undefined : parsed(piped, 'standard input');
 }
 
 /** Whether somebody has put something into standard input; a program that was started without one has none. */
-function isPiped(): boolean {
+function sourceOfInput(): 'pipe' | 'socket' | 'none' {
   try {
     const input = fstatSync(0);
-    // Programs that start others often give them a socket where a shell gives a pipe.
-    return input.isFIFO() || input.isFile() || input.isSocket();
+    if (input.isSocket()) return 'socket';
+    return input.isFIFO() || input.isFile() ? 'pipe' : 'none';
   } catch {
-    return false;
+    return 'none';
   }
 }
 
 /** Somebody who did not mean it as the input would wait without end, and not know for what. */
 const SILENCE_MS = 3_000;
+
+/** Programs that start others give them a socket where a shell gives a pipe, and many never use it or close it. */
+async function begins(): Promise<boolean> {
+  const timer = new AbortController();
+  const { signal } = timer;
+  try {
+    const begun = once(process.stdin, 'readable', { signal }).then(() => true);
+    const isBegun = await Promise.race([begun, sleep(SILENCE_MS, false, { signal })]);
+    if (isBegun) return true;
+    say(
+      'nothing came on standard input, so there is no input; one that takes its time is given with --input -',
+    );
+    process.stdin.destroy();
+    return false;
+  } finally {
+    timer.abort();
+  }
+}
 
 async function standardInput(): Promise<string> {
   const told = setTimeout(
