@@ -175,7 +175,7 @@ describe('the parts', () => {
         const isTypes = /^(?:import|export)\s+type\b/.test(statement);
         const isOwn =
           specifier!.startsWith('./') ||
-          /^\.\.\/core\/(errors|values\/(base-url|id-segment))\.js$/.test(specifier!);
+          /^\.\.\/core\/(errors|values\/(base-url|id-segment|json))\.js$/.test(specifier!);
         if (!isTypes && !isOwn) wrong.push(`${file.path} imports ${specifier}`);
       }
     }

@@ -7,7 +7,7 @@
  * the classes that it has renamed. Each character keeps its place, for the source maps.
  */
 import { type AnyNode, type CallExpression, parse } from 'acorn';
-import { childrenOf } from './stateless.js';
+import { childrenOf } from './syntax-tree.js';
 
 /** `code` is what esbuild makes with `keepNames`. */
 export function withClassNames(code: string): string {

@@ -11,6 +11,7 @@
  */
 import { type AnyNode, type Expression, type Pattern, type Program, parse } from 'acorn';
 import { isNaming } from './class-names.js';
+import { childrenOf } from './syntax-tree.js';
 
 /**
  * The text with all that its runs share frozen at its end; undefined when each run has to have its own. `packages` are
@@ -389,14 +390,3 @@ function usesThis(node: AnyNode): boolean {
   for (const child of childrenOf(node)) if (usesThis(child)) return true;
   return false;
 }
-
-export function* childrenOf(node: AnyNode): Generator<AnyNode> {
-  for (const value of Object.values(node) as unknown[]) {
-    if (Array.isArray(value)) {
-      for (const item of value) if (isNode(item)) yield item;
-    } else if (isNode(value)) yield value;
-  }
-}
-
-const isNode = (value: unknown): value is AnyNode =>
-  typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
