@@ -75,7 +75,7 @@ describe.for(['bash', 'fish'] as const)('in %s', (shell) => {
 
   it('commands, and those below a command', async (context) => {
     need(context, shell);
-    expect(await offers('wor')).toEqual(['worker', 'workflow']);
+    expect(await offers('wor')).toEqual(['worker', 'workers', 'workflow']);
     expect(await offers('workflow', 'sta')).toEqual(['start', 'status']);
     expect(await offers('')).toEqual(expect.arrayContaining(['init', 'doctor', 'run', 'serve']));
     expect(await offers('')).not.toContain('__words');
@@ -94,7 +94,7 @@ describe.for(['bash', 'fish'] as const)('in %s', (shell) => {
 
   it('names of workflows and ids, from the server', async (context) => {
     need(context, shell);
-    expect(await offers('run', '')).toEqual(['adds', 'coerces', 'fails', 'plus', 'waits']);
+    expect(await offers('run', '')).toEqual(['adds', 'coerces', 'fails', 'plus', 'stumbles', 'waits']);
     expect(await offers('workflow', 'start', '--no-check', 'w')).toEqual(['waits']);
     expect(await offers('list', '--workflow', 'ad')).toEqual(['adds']);
     expect(await offers('status', 'ot')).toEqual(['other']);

@@ -53,7 +53,7 @@ it('finds a machine fit, with a worker that has loaded the workflows, and leaves
   expect(checks.SQLite!.message).toMatch(/^3\.\d+\.\d+, synchronous=FULL$/);
   expect(checks['synced write']!.message).toMatch(/^\d+\.\d ms, the slowest of \d+ took \d+\.\d ms/);
   expect(checks['disk space']!.message).toMatch(/^\d+\.\d GiB are free$/);
-  expect(checks.workflows!.message).toContain('loaded by a worker: adds, coerces, fails, waits');
+  expect(checks.workflows!.message).toContain('loaded by a worker: adds, coerces, fails, stumbles, waits');
   expect(checks.token).toMatchObject({ status: 'ok' });
   expect(JSON.stringify(checks)).not.toContain(TOKEN);
   expect(readdirSync(place)).toEqual(before);

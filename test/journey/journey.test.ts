@@ -15,7 +15,7 @@ import { LocalRegistry } from './registry.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
 /** Of one command: what takes longer hangs. */
-const MAX_MS = 120_000;
+const MAX_MS = 300_000;
 
 let place: string;
 let registry: LocalRegistry;
