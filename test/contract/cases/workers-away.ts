@@ -51,7 +51,8 @@ export function workersAwayCases(stage: Stage): void {
         expect(run.update('any')).rejects.toMatchObject(unavailable),
       ]);
       await stage.system.startWorkers();
-      expect(await run.query('count')).toBe(0);
+      // On a busy machine the first that is asked may not be answered in time.
+      await expect.poll(() => run.query('count').catch(({ name }: Error) => name)).toBe(0);
       await run.terminate();
     });
 
