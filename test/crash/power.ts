@@ -84,6 +84,8 @@ export class PoweredDisk {
   /** Writes into `folder` what is left when the power goes now. */
   cut(folder: string, random: Random): void {
     rmSync(folder, { recursive: true, force: true });
+    // Also when nothing in it has reached the disk yet.
+    mkdirSync(folder, { recursive: true });
     const names = new Map(this.#syncedNames);
     const kept = random.below(this.#pendingNames.length + 1);
     for (const each of this.#pendingNames.slice(0, kept)) rename(names, each);
