@@ -6,6 +6,7 @@
  * are), times, stacks, and what an engine notes for itself.
  */
 import { COMMAND_EVENTS, type EventTypeName, type HistoryEvent } from '../../src/core/history/event.js';
+import type { Failure } from '../../src/core/history/failure.js';
 import type { RunOutcome } from '../../src/engine.js';
 import { resultText } from '../../src/http/wire/result.js';
 import { brokenRules } from '../contract/invariants.js';
@@ -13,6 +14,7 @@ import type { Happened } from './driver.js';
 import { meaningOf, numberOf } from './meaning.js';
 import { Names } from './names.js';
 import type { Numbering } from './numbering.js';
+import type { StepBehaviour } from './program.js';
 import { NOTES, type RunView } from './run-view.js';
 import { Sites } from './sites.js';
 
@@ -61,13 +63,26 @@ export function observe(happened: Happened, numbering: Numbering, catalog: strin
 function disturbancesOf(run: RunView): string[] {
   return run.events.flatMap((event) => {
     if (event.type === 'WORKFLOW_TASK_TIMED_OUT') return ['a turn was lost'];
-    if (event.type !== 'ACTIVITY_TASK_STARTED' || event.attributes.lastFailure?.timeoutType !== 'HEARTBEAT')
-      return [];
-    const scheduled = run.events[event.attributes.scheduledEventId - 1];
-    const isMeant =
-      scheduled?.type === 'ACTIVITY_TASK_SCHEDULED' && scheduled.attributes.stepName === 'silent';
-    return isMeant ? [] : ['an attempt was lost'];
+    if (event.type === 'ACTIVITY_TASK_STARTED') {
+      const { scheduledEventId, attempt, lastFailure } = event.attributes;
+      return attemptLost(run, scheduledEventId, attempt - 1, lastFailure);
+    }
+    if (event.type === 'ACTIVITY_TASK_TIMED_OUT') {
+      const { scheduledEventId, failure } = event.attributes;
+      return attemptLost(run, scheduledEventId, failure.attempt ?? 1, failure);
+    }
+    return [];
   });
+}
+
+/** An attempt whose time was over although the program did not tell it to hang. */
+function attemptLost(run: RunView, scheduledEventId: number, attempt: number, failure?: Failure): string[] {
+  if (failure?.timeoutType !== 'HEARTBEAT' && failure?.timeoutType !== 'START_TO_CLOSE') return [];
+  const scheduled = run.events[scheduledEventId - 1];
+  if (scheduled?.type !== 'ACTIVITY_TASK_SCHEDULED') return [];
+  const { does } = JSON.parse(scheduled.attributes.input[0] ?? 'null') as { does?: StepBehaviour };
+  const isMeant = does?.kind === 'hang' && attempt <= does.times;
+  return isMeant ? [] : [`attempt ${attempt} of ${scheduled.attributes.stepName} was lost`];
 }
 
 function observeRun(
