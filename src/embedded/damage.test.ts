@@ -267,7 +267,8 @@ describe('a damaged run', () => {
   const history = (where: string) =>
     `run_key = (SELECT key FROM runs WHERE workflow_id = 'damaged') ${where}`;
 
-  it.each<[string, (db: Database.Database) => void]>([
+  /** How many runs the list still has: it leaves out those of which it would tell what was never written. */
+  it.each<[string, (db: Database.Database) => void, listed?: number]>([
     [
       'a character of an event',
       (db) => db.exec(`UPDATE history SET events = replace(events, '"flow"', '"flew"') WHERE ${history('')}`),
@@ -292,12 +293,28 @@ describe('a damaged run', () => {
     [
       'a status that its history does not have',
       (db) => db.exec(`UPDATE runs SET status = 'completed', closed_at = 1 WHERE workflow_id = 'damaged'`),
+      1,
+    ],
+    [
+      'a time that is another',
+      (db) => db.exec(`UPDATE runs SET started_at = started_at + 1024 WHERE workflow_id = 'damaged'`),
+      1,
+    ],
+    [
+      'a workflow of another name',
+      (db) => db.exec(`UPDATE runs SET workflow_type = 'flew' WHERE workflow_id = 'damaged'`),
+      1,
+    ],
+    [
+      'a trace that was never recorded',
+      (db) => db.exec(`UPDATE runs SET trace = '{}' WHERE workflow_id = 'damaged'`),
+      1,
     ],
     [
       'a delivery of a step that it does not have',
-      (db) => db.exec(`INSERT INTO steps SELECT key, 77, '{}' FROM runs WHERE workflow_id = 'damaged'`),
+      (db) => db.exec(`INSERT INTO steps SELECT key, 77, '{}', 0 FROM runs WHERE workflow_id = 'damaged'`),
     ],
-  ])('is set apart for %s, and the others go on', async (_what, damage) => {
+  ])('is set apart for %s, and the others go on', async (_what, damage, listed = 2) => {
     edit(folder, damage);
     const { log, lines } = logs();
     const again = folder.open({ log });
@@ -326,7 +343,7 @@ describe('a damaged run', () => {
         expect.objectContaining({ workflowId: 'damaged', runId: damaged.runId }),
       ],
     ]);
-    expect((await again.list({}, { limit: 10 })).runs).toHaveLength(2);
+    expect((await again.list({}, { limit: 10 })).runs).toHaveLength(listed);
   });
 
   it('goes on after a start with what was damaged restored', async () => {

@@ -336,7 +336,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   }
 
   isRetained(runId: string): boolean {
-    return this.#running.kernel.tables.runById(runId) !== undefined;
+    return this.#running.kernel.runs.isKept(runId);
   }
 
   // ── TaskSource ───────────────────────────────────────────────────────────────────────────────────

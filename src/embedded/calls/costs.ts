@@ -44,7 +44,7 @@ export async function takeCosts(
   const family = new Set<string>();
   for (const key of tables.chainKeys(row.first_run_id)) {
     // Of a run that retention has removed meanwhile nothing is left to count.
-    const run = tables.readableRow(key);
+    const run = tables.runByKey(key);
     if (!run) continue;
     family.add(run.run_id);
     take(await costsOf(run));
@@ -58,7 +58,7 @@ export async function takeCosts(
       take(known);
       continue;
     }
-    const run = tables.readableRow(key);
+    const run = tables.runByKey(key);
     if (!run || family.has(run.run_id)) continue;
     // Of a workflow that has a parent itself the whole tree is known, and who descends from whom by the first events.
     if (row.tree !== null) {

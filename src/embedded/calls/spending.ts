@@ -35,7 +35,7 @@ export class Spending {
     this.kernel.commit.flush(true);
     const run = this.guard.openRun(selector, 'a budget');
     const { workflowId, runId } = run.state;
-    const purse = this.purses.of(run.state);
+    const purse = this.purses.of(run);
     if (!purse) throw withoutBudget({ workflowId, runId });
     this.guard.requireWriting();
     this.purses.set(run, purse, amount);

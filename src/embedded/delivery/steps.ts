@@ -96,7 +96,7 @@ export class StepDelivery {
 
   /** Pauses the run whose budget is spent. One that was asked to stop cleans up first, whatever that costs. */
   #isUnpaid(run: ActiveRun): boolean {
-    const reason = this.purses.emptyFor(run.state);
+    const reason = this.purses.emptyFor(run);
     if (reason === undefined || this.lifecycle.isAskedToStop(run)) return false;
     this.lifecycle.pause(run, { reason, by: 'budget' });
     return true;

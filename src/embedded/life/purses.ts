@@ -12,6 +12,7 @@ import { add, amountOf, decimalText } from '../../core/cost/decimal.js';
 import type { Kernel } from '../kernel.js';
 import { type RunState, treeOf } from '../state/run-state.js';
 import type { ActiveRun } from '../store/active-run.js';
+import { DamagedRowError, DamagedRunError } from '../store/damage.js';
 import type { PurseRow } from '../store/tables/purse-table.js';
 
 /** Purses in memory before those that are on disk are forgotten. */
@@ -31,11 +32,22 @@ export class Purses {
     this.#write(purse, run);
   }
 
-  /** Undefined for a run that may spend as much as it likes, which is known without a look at the disk. */
-  of(state: RunState): PurseRow | undefined {
-    return hasBudget(state) ? this.ofTree(treeOf(state)) : undefined;
+  /** Undefined for a run that may spend as much as it likes, which is known without a look at the disk. @throws DamagedRunError */
+  of({ key, state }: ActiveRun): PurseRow | undefined {
+    if (!hasBudget(state)) return undefined;
+    let purse: PurseRow | undefined;
+    try {
+      purse = this.ofTree(treeOf(state));
+    } catch (error) {
+      // Whether it may spend is not known, so it does not go on.
+      if (error instanceof DamagedRowError) throw new DamagedRunError(key, error.message);
+      throw error;
+    }
+    if (!purse) throw new DamagedRunError(key, `the budget of run ${treeOf(state)} is not there`);
+    return purse;
   }
 
+  /** @throws DamagedRowError */
   ofTree(tree: string): PurseRow | undefined {
     const known = this.#purses.get(tree);
     if (known) return known;
@@ -45,7 +57,7 @@ export class Purses {
   }
 
   spend(run: ActiveRun, costs: readonly Cost[]): void {
-    const purse = this.of(run.state);
+    const purse = this.of(run);
     if (!purse) return;
     for (const { currency, amount } of costs) {
       if (currency !== purse.currency) continue;
@@ -60,8 +72,8 @@ export class Purses {
   }
 
   /** Why nothing more of the run is started; undefined while it may spend. */
-  emptyFor(state: RunState): string | undefined {
-    const purse = this.of(state);
+  emptyFor(run: ActiveRun): string | undefined {
+    const purse = this.of(run);
     return purse && isMet(purse.amount, purse.spent) ? budgetReason(purse, purse.spent) : undefined;
   }
 

@@ -209,13 +209,13 @@ export class Relations {
     if (child.runId === undefined) return undefined;
     const { tables } = this.kernel;
     const { workflowId } = child;
-    const row = tables.latestRun(workflowId);
-    // Retention has removed it, and perhaps somebody else has its id by now.
-    if (row?.first_run_id !== child.runId) {
-      return childClosed(child, { workflowId, runId: child.runId }, undefined);
-    }
-    if (row.closed_at === null) return undefined;
     try {
+      const row = tables.latestRun(workflowId);
+      // Retention has removed it, and perhaps somebody else has its id by now.
+      if (row?.first_run_id !== child.runId) {
+        return childClosed(child, { workflowId, runId: child.runId }, undefined);
+      }
+      if (row.closed_at === null) return undefined;
       return childClosed(child, { workflowId, runId: row.run_id }, tables.history.last(row.key));
     } catch (error) {
       if (error instanceof DamagedRunError) return undefined;

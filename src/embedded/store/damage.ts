@@ -1,4 +1,5 @@
 /** What can go wrong with the store, told apart by what follows from it. */
+import type { RunRef } from '../../engine.js';
 
 /** What is stored of a run cannot be what was written, or cannot be read. The run is set apart; the others go on. */
 export class DamagedRunError extends Error {
@@ -6,9 +7,16 @@ export class DamagedRunError extends Error {
   constructor(
     readonly runKey: number,
     message: string,
+    /** Whose it is, where the row that says so is itself what is damaged. */
+    readonly ref?: RunRef,
   ) {
     super(message);
   }
+}
+
+/** A row that belongs to no run alone cannot be what was written. Who needs it is told; the others go on. */
+export class DamagedRowError extends Error {
+  override readonly name = 'DamagedRowError';
 }
 
 /**

@@ -10,7 +10,7 @@ import { PerdureError } from '../../core/errors.js';
 import { InvariantError } from '../../core/invariant.js';
 import type { RunRef, RunSelector } from '../../engine.js';
 import type { ActiveRun } from './active-run.js';
-import { DamagedRunError, isCorruption } from './damage.js';
+import { DamagedRowError, DamagedRunError, isCorruption } from './damage.js';
 import type { RunRow, Tables } from './tables/tables.js';
 
 /** Runs looked at after one commit, so that many busy ones do not slow every commit down. */
@@ -41,6 +41,7 @@ export class Runs {
     private readonly onSetApart: (damaged: SetApart) => void,
   ) {
     this.#lastKey = tables.maxKey();
+    tables.onUnsound = (error) => void this.explain(error);
   }
 
   nextKey(): number {
@@ -60,14 +61,14 @@ export class Runs {
   get(runId: string): ActiveRun | undefined {
     const active = this.#active.get(runId);
     if (active) return active;
-    const row = this.tables.runById(runId);
+    const row = this.#orSetApart(() => this.tables.runById(runId));
     return row && this.#load(row);
   }
 
   latest(workflowId: string): ActiveRun | undefined {
     const active = this.#latest.get(workflowId);
     if (active) return active;
-    const row = this.tables.latestRun(workflowId);
+    const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
     if (!row) return undefined;
     const run = this.#active.get(row.run_id) ?? this.#load(row);
     if (run) this.#latest.set(workflowId, run);
@@ -78,18 +79,33 @@ export class Runs {
   originOf(runId: string): string | undefined {
     const active = this.#active.get(runId);
     if (active) return active.state.started.originalExecutionRunId;
-    const row = this.#damaged.has(runId) ? undefined : this.tables.runById(runId);
+    const row = this.#damaged.has(runId) ? undefined : this.#orSetApart(() => this.tables.runById(runId));
     const first = row && this.tables.history.first(row.key);
     return first?.type === 'WORKFLOW_EXECUTION_STARTED' ? first.attributes.originalExecutionRunId : undefined;
   }
 
   /** Also of a run that is set apart. */
   latestId(workflowId: string): string | undefined {
-    return this.#latest.get(workflowId)?.state.runId ?? this.tables.latestRun(workflowId)?.run_id;
+    const active = this.#latest.get(workflowId);
+    if (active) return active.state.runId;
+    try {
+      return this.tables.latestRun(workflowId)?.run_id;
+    } catch (error) {
+      if (!(error instanceof DamagedRunError)) throw error;
+      this.explain(error);
+      return error.ref?.runId;
+    }
   }
 
   isTaken(workflowId: string): boolean {
-    return this.#latest.has(workflowId) || this.tables.latestRun(workflowId) !== undefined;
+    return this.latestId(workflowId) !== undefined;
+  }
+
+  /** Also of a run that is set apart. */
+  isKept(runId: string): boolean {
+    if (this.#active.has(runId) || this.#damaged.has(runId)) return true;
+    const row = this.#orSetApart(() => this.tables.runById(runId));
+    return row !== undefined || this.#damaged.has(runId);
   }
 
   /** @throws WorkflowNotFoundError, DataCorruptionError */
@@ -142,18 +158,34 @@ export class Runs {
   explain(error: unknown): PerdureError | undefined {
     if (error instanceof DamagedRunError) {
       const { runKey: key, message } = error;
-      const ref = this.#refOf(key);
+      const ref = error.ref ?? this.#refOf(key);
       return ref ? this.setApart({ ...ref, key }, message) : unreadable(message);
     }
-    return isCorruption(error) ? unreadable(error.message) : undefined;
+    return isCorruption(error) || error instanceof DamagedRowError ? unreadable(error.message) : undefined;
   }
 
   #refOf(key: number): RunRef | undefined {
     for (const { key: each, state } of this.#active.values()) {
       if (each === key) return { workflowId: state.workflowId, runId: state.runId };
     }
-    const row = this.tables.runByKey(key);
-    return row && { workflowId: row.workflow_id, runId: row.run_id };
+    try {
+      const row = this.tables.runByKey(key);
+      return row && { workflowId: row.workflow_id, runId: row.run_id };
+    } catch (error) {
+      if (error instanceof DamagedRunError) return error.ref;
+      throw error;
+    }
+  }
+
+  /** Undefined where the row that is read cannot be what was written. */
+  #orSetApart(read: () => RunRow | undefined): RunRow | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof DamagedRunError)) throw error;
+      this.explain(error);
+      return undefined;
+    }
   }
 
   /**

@@ -28,8 +28,9 @@ export class Payments {
   ) {}
 
   start(): void {
-    for (const tree of this.kernel.tables.treesThatWaitForBudgets()) {
-      if (this.#suffices(tree)) this.#goOn(tree, 0);
+    const trees = this.damage.contain(() => this.kernel.tables.treesThatWaitForBudgets());
+    for (const tree of trees ?? []) {
+      if (this.damage.contain(() => this.#suffices(tree))) this.#goOn(tree, 0);
     }
   }
 

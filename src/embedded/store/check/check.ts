@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import type { RunRef } from '../../../engine.js';
 import { DamagedRunError, storageFailure } from '../damage.js';
 import { describeBrokenLog } from '../folder/broken-log.js';
 import { NO_COMMITS, storedTip, type Tip } from '../folder/commit-chain.js';
@@ -101,7 +102,12 @@ function checkTables(db: Database.Database, problems: Problem[]): number {
     db.prepare('SELECT key FROM runs INDEXED BY runs_by_run_id').pluck().all(),
   ) as number[] | undefined;
   for (const key of (keys ?? []).sort((a, b) => a - b)) checkRun(tables, key, problems);
-  tables.registrations.catalogs();
+  tables.registrations.lookThrough();
+  for (const look of [() => tables.idempotencyProblems(), () => tables.purses.problems()]) {
+    attempt(problems, 'a table', () => {
+      for (const problem of look()) problems.push({ problem });
+    });
+  }
   const orphans = attempt(problems, 'the other tables', () => tables.orphans());
   for (const { table, runKey } of orphans ?? []) {
     problems.push({
@@ -112,14 +118,15 @@ function checkTables(db: Database.Database, problems: Problem[]): number {
 }
 
 function checkRun(tables: Tables, key: number, problems: Problem[]): void {
-  const row = attempt(problems, `run number ${key}`, () => tables.runByKey(key));
-  if (!row) return;
-  const { workflow_id: workflowId, run_id: runId } = row;
+  let ref: RunRef | undefined;
   try {
-    for (const problem of problemsOnDisk(tables, row)) problems.push({ workflowId, runId, problem });
+    const row = attempt(problems, `run number ${key}`, () => tables.runByKey(key));
+    if (!row) return;
+    ref = { workflowId: row.workflow_id, runId: row.run_id };
+    for (const problem of problemsOnDisk(tables, row)) problems.push({ ...ref, problem });
   } catch (error) {
     if (!(error instanceof DamagedRunError)) throw error;
-    problems.push({ workflowId, runId, problem: error.message });
+    problems.push({ ...ref, ...error.ref, problem: error.message });
   }
 }
 
@@ -128,7 +135,7 @@ function attempt<T>(problems: Problem[], what: string, read: () => T): T | undef
   try {
     return read();
   } catch (error) {
-    if (storageFailure(error) !== 'definite') throw error;
+    if (storageFailure(error) !== 'definite' || error instanceof DamagedRunError) throw error;
     problems.push({ problem: `${what} cannot be read: ${(error as Error).message}` });
     return undefined;
   }

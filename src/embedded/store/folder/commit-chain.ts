@@ -3,7 +3,8 @@
  * written by the commit itself, and in the mark beside it, so that commits which are gone are missed at the next start.
  */
 import type Database from 'better-sqlite3';
-import { digest } from '../checksum.js';
+import { digest, rowChecksum } from '../checksum.js';
+import { DataFolderError } from './data-folder-error.js';
 
 export interface Tip {
   seq: number;
@@ -19,7 +20,7 @@ export class CommitChain {
   #tip: Tip;
 
   constructor(db: Database.Database) {
-    this.#save = db.prepare('UPDATE tip SET seq = ?, hash = ?, at = ?');
+    this.#save = db.prepare('UPDATE tip SET seq = ?, hash = ?, at = ?, checksum = ?');
     this.#tip = storedTip(db);
   }
 
@@ -31,7 +32,7 @@ export class CommitChain {
   save(written: string, at: number): Tip {
     const seq = this.#tip.seq + 1;
     const tip = { seq, hash: digest(`${seq}/${this.#tip.hash}/${written}`), at: Math.floor(at) };
-    this.#save.run(tip.seq, tip.hash, tip.at);
+    this.#save.run(tip.seq, tip.hash, tip.at, checksumOfTip(tip));
     return tip;
   }
 
@@ -40,9 +41,20 @@ export class CommitChain {
   }
 }
 
-/** The tip of a database of any schema version. */
+const checksumOfTip = ({ seq, hash, at }: Tip) => rowChecksum('tip', seq, hash, at);
+
+/** The tip of a database of any schema version. @throws DataFolderError */
 export function storedTip(db: Database.Database): Tip {
   const hasTip = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'tip'`).pluck().get() === 1;
   if (!hasTip) return NO_COMMITS;
-  return (db.prepare('SELECT seq, hash, at FROM tip').get() as Tip | undefined) ?? NO_COMMITS;
+  const row = db.prepare('SELECT * FROM tip').get() as (Tip & { checksum?: number | null }) | undefined;
+  if (!row) return NO_COMMITS;
+  const { checksum, ...tip } = row;
+  // Schema versions before had none.
+  if (checksum !== undefined && checksum !== checksumOfTip(tip)) {
+    throw new DataFolderError(
+      `${db.name} is damaged: what it says of its last commit does not fit its checksum. Restore a backup`,
+    );
+  }
+  return tip;
 }

@@ -9,6 +9,7 @@
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { rowChecksum } from '../checksum.js';
 import { DataFolderError } from './data-folder-error.js';
 import { MIGRATIONS } from './schema.js';
 
@@ -100,6 +101,13 @@ export function migrate(db: Database.Database, file: string): void {
   if (version > MIGRATIONS.length) {
     throw new DataFolderError(
       `${file} has schema version ${version}, made by a newer perdure; this one knows up to ${MIGRATIONS.length}. Install the newer version again, or use another data folder`,
+    );
+  }
+  if (version < MIGRATIONS.length) {
+    db.function(
+      'row_checksum',
+      { varargs: true, deterministic: true },
+      rowChecksum as (...values: unknown[]) => number,
     );
   }
   for (let next = version; next < MIGRATIONS.length; next++) {

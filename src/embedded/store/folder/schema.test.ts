@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { HistoryEvent } from '../../../core/history/event.js';
-import { CATALOG, complete, Folder, ScriptedWorker } from '../../scripted-worker.fixture.js';
+import { CATALOG, complete, Folder, ScriptedWorker, step } from '../../scripted-worker.fixture.js';
 import { encodeEvents } from '../../state/stored-events.js';
+import { checkDataFolder } from '../check/check.js';
 import { MIGRATIONS } from './schema.js';
 
 let folder: Folder;
@@ -68,4 +69,37 @@ it('takes over the file of the version before, and what waited in its inboxes', 
   expect(await engine.outcome({ workflowId: 'old' }, { waitMs: 5_000 })).toMatchObject({
     status: 'completed',
   });
+});
+
+it('gives the rows of the version before the checksums that they had not', async () => {
+  const before = folder.open();
+  const worker = new ScriptedWorker(before);
+  const request = { workflowType: 'flow', catalog: CATALOG, input: [] };
+  const idempotency = { key: 'k', fingerprint: 'f' };
+  const closed = await before.start({ ...request, idempotency, budget: { amount: '1', currency: 'EUR' } });
+  await worker.turn(complete());
+  await before.recordTrace(closed, { local: '/traces/one' });
+  const open = await before.start({ ...request, workflowId: 'open' });
+  await worker.turn(step(1));
+  await worker.next('step');
+  await before.close();
+
+  const db = new Database(join(folder.path, 'perdure.db'));
+  const withChecksum = ['runs', 'steps', 'idempotency', 'catalogs', 'secrets', 'purses', 'tip'];
+  for (const table of withChecksum) db.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
+  db.exec('ALTER TABLE runs DROP COLUMN trace_checksum');
+  db.pragma('user_version = 6');
+  db.close();
+
+  const after = folder.open();
+  expect(await after.start({ ...request, idempotency })).toEqual(closed);
+  expect(await after.outcome(closed, {})).toMatchObject({
+    status: 'completed',
+    trace: { local: '/traces/one' },
+  });
+  expect((await after.describe(open)).status).toBe('running');
+  expect((await after.list({}, { limit: 10 })).runs).toHaveLength(2);
+  expect(after.load().runsDamaged).toBe(0);
+  await after.close();
+  expect(checkDataFolder(folder.path).problems).toEqual([]);
 });

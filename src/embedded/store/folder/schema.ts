@@ -1,7 +1,7 @@
 /**
  * The tables. History is the truth; the others are projections and delivery state.
  *
- * A migration is never edited after a release: a change is a new one at the end.
+ * A migration is never edited after a release: a change is a new one at the end. They may use `row_checksum` (checksum.ts).
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -132,5 +132,27 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   -- All descendants of a workflow, for what they have spent together.
   CREATE INDEX runs_by_tree ON runs (tree, key) WHERE tree IS NOT NULL;
+  `,
+  `
+  -- Of the row's values (checksum.ts). What a run's has not: its trace, which is written by itself and has its own; and
+  -- is_active and damaged, which only say what a start takes up.
+  ALTER TABLE runs ADD COLUMN checksum INTEGER;
+  ALTER TABLE runs ADD COLUMN trace_checksum INTEGER;
+  ALTER TABLE steps ADD COLUMN checksum INTEGER;
+  ALTER TABLE idempotency ADD COLUMN checksum INTEGER;
+  ALTER TABLE catalogs ADD COLUMN checksum INTEGER;
+  ALTER TABLE secrets ADD COLUMN checksum INTEGER;
+  ALTER TABLE purses ADD COLUMN checksum INTEGER;
+  ALTER TABLE tip ADD COLUMN checksum INTEGER;
+  UPDATE runs SET
+    checksum = row_checksum('runs', key, run_id, workflow_id, workflow_type, catalog, status, started_at, closed_at,
+      first_run_id, format, wake_at, held_back, version, paused, tree),
+    trace_checksum = iif(trace IS NULL, NULL, row_checksum('runs.trace', key, trace));
+  UPDATE steps SET checksum = row_checksum('steps', run_key, scheduled_event_id, delivery);
+  UPDATE idempotency SET checksum = row_checksum('idempotency', key, fingerprint, run_key);
+  UPDATE catalogs SET checksum = row_checksum('catalogs', name, workflows, versions);
+  UPDATE secrets SET checksum = row_checksum('secrets', name, value);
+  UPDATE purses SET checksum = row_checksum('purses', tree, currency, amount, spent);
+  UPDATE tip SET checksum = row_checksum('tip', seq, hash, at);
   `,
 ];

@@ -1,6 +1,7 @@
 /** The table of purses. */
 import type Database from 'better-sqlite3';
-import { reading } from '../damage.js';
+import { rowChecksum } from '../checksum.js';
+import { DamagedRowError, reading } from '../damage.js';
 
 /** What a tree of runs may spend and has spent: decimal texts. */
 export interface PurseRow {
@@ -10,15 +11,18 @@ export interface PurseRow {
   spent: string;
 }
 
+type Stored = PurseRow & { checksum: number | null };
+
 export class PurseTable {
   readonly #sql;
 
   constructor(db: Database.Database) {
     this.#sql = {
       save: db.prepare(
-        'INSERT OR REPLACE INTO purses (tree, currency, amount, spent) VALUES (@tree, @currency, @amount, @spent)',
+        'INSERT OR REPLACE INTO purses (tree, currency, amount, spent, checksum) VALUES (@tree, @currency, @amount, @spent, @checksum)',
       ),
       of: db.prepare('SELECT * FROM purses WHERE tree = ?'),
+      all: db.prepare('SELECT * FROM purses'),
       deleteUnused: db.prepare(
         `DELETE FROM purses WHERE tree = @tree AND NOT EXISTS (SELECT 1 FROM runs WHERE run_id = @tree)
          AND NOT EXISTS (SELECT 1 FROM runs WHERE tree = @tree)`,
@@ -27,15 +31,37 @@ export class PurseTable {
   }
 
   save(purse: PurseRow): void {
-    this.#sql.save.run(purse);
+    this.#sql.save.run({ ...purse, checksum: checksumOf(purse) });
   }
 
+  /** @throws DamagedRowError */
   of(tree: string): PurseRow | undefined {
-    return reading(() => this.#sql.of.get(tree) as PurseRow | undefined);
+    const row = reading(() => this.#sql.of.get(tree) as Stored | undefined);
+    return row && sound(row);
+  }
+
+  /** Goes over all of them, in the words of whoever looks for what is damaged. */
+  *problems(): Generator<string> {
+    for (const row of this.#sql.all.iterate()) {
+      try {
+        sound(row as Stored);
+      } catch (error) {
+        if (!(error instanceof DamagedRowError)) throw error;
+        yield error.message;
+      }
+    }
   }
 
   /** A run of the tree was removed; the purse goes with the last. */
   deleteUnused(tree: string): void {
     this.#sql.deleteUnused.run({ tree });
   }
+}
+
+const checksumOf = ({ tree, currency, amount, spent }: PurseRow) =>
+  rowChecksum('purses', tree, currency, amount, spent);
+
+function sound({ checksum, ...purse }: Stored): PurseRow {
+  if (checksum === checksumOf(purse)) return purse;
+  throw new DamagedRowError(`the budget of run ${purse.tree} does not fit its checksum`);
 }

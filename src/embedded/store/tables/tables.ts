@@ -7,13 +7,21 @@ import type Database from 'better-sqlite3';
 import type { CostRecord } from '../../../core/cost/cost.js';
 import type { NewEvent } from '../../../core/history/event.js';
 import { invariant } from '../../../core/invariant.js';
+import type { Paused } from '../../../core/run/pause.js';
 import type { ResultFormat, RunStatus } from '../../../core/run/run.js';
 import { versionFromText, versionText } from '../../../core/run/version.js';
-import type { RunFilter, TraceInfo } from '../../../engine.js';
+import type { RunFilter, RunRef, TraceInfo } from '../../../engine.js';
 import { applyEvent, type Delivery, initialState, treeOf } from '../../state/run-state.js';
 import { ActiveRun, type HeldBack, type Saved } from '../active-run.js';
-import { checksumOf } from '../checksum.js';
-import { isCorruption, reading, readingRun, storageFailure } from '../damage.js';
+import { checksumOf, rowChecksum } from '../checksum.js';
+import {
+  DamagedRowError,
+  DamagedRunError,
+  isCorruption,
+  reading,
+  readingRun,
+  storageFailure,
+} from '../damage.js';
 import { Inbox, type InboxGroup } from '../inbox.js';
 import { Histories } from './histories.js';
 import { PurseTable } from './purse-table.js';
@@ -37,6 +45,8 @@ export interface RunRow {
   paused: string | null;
   trace: string | null;
   damaged: string | null;
+  checksum: number | null;
+  trace_checksum: number | null;
   /** For runs that have a parent. */
   tree: string | null;
 }
@@ -54,8 +64,12 @@ export class Tables {
   #written = '';
   /** Rows of the run table that cannot be read. */
   readonly #unreadable = new Set<number>();
+  /** Rows of the run table that can be read, and were left out because they cannot be what was written. */
+  readonly #unsound = new Set<number>();
   /** Told once of every row of a table that cannot be read. */
   onUnreadable: (what: string, error: Error) => void = () => {};
+  /** Told of every row of a run that cannot be what was written, where it is left out among others. */
+  onUnsound: (error: DamagedRunError) => void = () => {};
 
   constructor(db: Database.Database) {
     this.#db = db;
@@ -64,27 +78,29 @@ export class Tables {
     this.registrations = new Registrations(db, (what, error) => this.onUnreadable(what, error));
     this.#sql = {
       insertRun: db.prepare(
-        `INSERT INTO runs (key, run_id, workflow_id, workflow_type, catalog, status, started_at, closed_at, first_run_id, format, is_active, wake_at, held_back, version, paused, tree)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO runs (key, run_id, workflow_id, workflow_type, catalog, status, started_at, closed_at, first_run_id, format, is_active, wake_at, held_back, version, paused, tree, checksum)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       updateRun: db.prepare(
-        'UPDATE runs SET status = ?, closed_at = ?, format = ?, is_active = ?, wake_at = ?, held_back = ?, version = ?, paused = ? WHERE key = ?',
+        'UPDATE runs SET status = ?, closed_at = ?, format = ?, is_active = ?, wake_at = ?, held_back = ?, version = ?, paused = ?, checksum = ? WHERE key = ?',
       ),
-      updateTrace: db.prepare('UPDATE runs SET trace = ? WHERE key = ?'),
+      updateTrace: db.prepare('UPDATE runs SET trace = ?, trace_checksum = ? WHERE key = ?'),
       insertInbox: db.prepare('INSERT INTO inbox (run_key, seq, events, checksum) VALUES (?, ?, ?, ?)'),
       deleteInbox: db.prepare('DELETE FROM inbox WHERE run_key = ? AND seq < ?'),
       deleteWholeInbox: db.prepare('DELETE FROM inbox WHERE run_key = ?'),
       upsertStep: db.prepare(
-        'INSERT OR REPLACE INTO steps (run_key, scheduled_event_id, delivery) VALUES (?, ?, ?)',
+        'INSERT OR REPLACE INTO steps (run_key, scheduled_event_id, delivery, checksum) VALUES (?, ?, ?, ?)',
       ),
       deleteStep: db.prepare('DELETE FROM steps WHERE run_key = ? AND scheduled_event_id = ?'),
       deleteSteps: db.prepare('DELETE FROM steps WHERE run_key = ?'),
-      insertIdempotency: db.prepare('INSERT INTO idempotency (key, fingerprint, run_key) VALUES (?, ?, ?)'),
+      insertIdempotency: db.prepare(
+        'INSERT INTO idempotency (key, fingerprint, run_key, checksum) VALUES (?, ?, ?, ?)',
+      ),
       runById: db.prepare('SELECT * FROM runs WHERE run_id = ?'),
       latestRun: db.prepare('SELECT * FROM runs WHERE workflow_id = ? ORDER BY key DESC LIMIT 1'),
       maxKey: db.prepare('SELECT coalesce(max(key), 0) FROM runs').pluck(),
       inbox: db.prepare('SELECT seq, events, checksum FROM inbox WHERE run_key = ? ORDER BY seq'),
-      steps: db.prepare('SELECT scheduled_event_id, delivery FROM steps WHERE run_key = ?'),
+      steps: db.prepare('SELECT scheduled_event_id, delivery, checksum FROM steps WHERE run_key = ?'),
       active: db.prepare('SELECT key FROM runs WHERE is_active = 1 AND damaged IS NULL ORDER BY key').pluck(),
       heldBack: db.prepare('SELECT key FROM runs WHERE catalog = ? AND held_back IS NOT NULL').pluck(),
       heldBackCount: db.prepare('SELECT count(*) FROM runs WHERE held_back IS NOT NULL').pluck(),
@@ -104,9 +120,8 @@ export class Tables {
         'UPDATE runs SET damaged = NULL, is_active = (closed_at IS NULL) WHERE damaged IS NOT NULL',
       ),
       runByKey: db.prepare('SELECT * FROM runs WHERE key = ?'),
-      idempotency: db.prepare(
-        'SELECT fingerprint, workflow_id AS workflowId, run_id AS runId FROM idempotency JOIN runs ON runs.key = run_key WHERE idempotency.key = ?',
-      ),
+      idempotency: db.prepare('SELECT * FROM idempotency WHERE key = ?'),
+      idempotencyKeys: db.prepare('SELECT * FROM idempotency'),
       expired: db
         .prepare(
           `SELECT key FROM runs WHERE closed_at IS NOT NULL AND closed_at <= ?
@@ -147,11 +162,8 @@ export class Tables {
            ORDER BY key LIMIT @limit`,
         )
         .pluck(),
-      treesPausedByBudget: db
-        .prepare(
-          `SELECT DISTINCT coalesce(tree, first_run_id) FROM runs
-           WHERE paused IS NOT NULL AND closed_at IS NULL AND paused ->> 'by' = 'budget'`,
-        )
+      pausedAndOpen: db
+        .prepare(`SELECT key FROM runs WHERE paused IS NOT NULL AND closed_at IS NULL`)
         .pluck(),
       descendants: db.prepare('SELECT key FROM runs WHERE tree = ? ORDER BY key').pluck(),
     };
@@ -178,6 +190,26 @@ export class Tables {
     const heldBack = run.heldBack ? JSON.stringify(run.heldBack) : null;
     const version = run.version ? versionText(run.version) : null;
     const paused = state.paused ? JSON.stringify(state.paused) : null;
+    const tree = state.started.parent ? treeOf(state) : null;
+    const checksum = () =>
+      rowChecksum(
+        'runs',
+        run.key,
+        state.runId,
+        state.workflowId,
+        state.started.workflowType,
+        state.started.catalog,
+        state.status,
+        state.startedAt,
+        state.closedAt,
+        state.started.firstExecutionRunId,
+        run.format ?? null,
+        wake ?? null,
+        heldBack,
+        version,
+        paused,
+        tree,
+      );
     if (run.isNew) {
       this.#sql.insertRun.run(
         run.key,
@@ -195,7 +227,8 @@ export class Tables {
         heldBack,
         version,
         paused,
-        state.started.parent ? treeOf(state) : null,
+        tree,
+        checksum(),
       );
       return { historyBytes, isActive, wakeAt: wake };
     }
@@ -209,6 +242,7 @@ export class Tables {
         heldBack,
         version,
         paused,
+        checksum(),
         run.key,
       );
       return { historyBytes, isActive, wakeAt: wake };
@@ -235,17 +269,21 @@ export class Tables {
     }
     for (const id of run.changedSteps) {
       const step = run.state.steps.get(id);
-      if (step) this.#sql.upsertStep.run(run.key, id, JSON.stringify(step.delivery));
-      else if (run.savedSteps.has(id)) this.#sql.deleteStep.run(run.key, id);
+      if (step) {
+        const delivery = JSON.stringify(step.delivery);
+        this.#sql.upsertStep.run(run.key, id, delivery, rowChecksum('steps', run.key, id, delivery));
+      } else if (run.savedSteps.has(id)) this.#sql.deleteStep.run(run.key, id);
     }
   }
 
   saveIdempotency(key: string, fingerprint: string, runKey: number): void {
-    this.#sql.insertIdempotency.run(key, fingerprint, runKey);
+    const checksum = rowChecksum('idempotency', key, fingerprint, runKey);
+    this.#sql.insertIdempotency.run(key, fingerprint, runKey, checksum);
   }
 
   saveTrace(key: number, trace: TraceInfo): void {
-    this.#sql.updateTrace.run(JSON.stringify(trace), key);
+    const text = JSON.stringify(trace);
+    this.#sql.updateTrace.run(text, rowChecksum('runs.trace', key, text), key);
   }
 
   deleteRun(key: number): void {
@@ -265,12 +303,21 @@ export class Tables {
 
   // ── reading what is committed ────────────────────────────────────────────────────────────────────
 
+  /** @throws DamagedRunError when the row cannot be what was written, as do the others that read one */
   runById(runId: string): RunRow | undefined {
-    return reading(() => this.#sql.runById.get(runId) as RunRow | undefined);
+    const row = reading(() => this.#sql.runById.get(runId) as RunRow | undefined);
+    if (!row) return undefined;
+    requireSound(row, { runId });
+    requireFound(row.run_id === runId, 'run ids', runId);
+    return row;
   }
 
   latestRun(workflowId: string): RunRow | undefined {
-    return reading(() => this.#sql.latestRun.get(workflowId) as RunRow | undefined);
+    const row = reading(() => this.#sql.latestRun.get(workflowId) as RunRow | undefined);
+    if (!row) return undefined;
+    requireSound(row, { workflowId });
+    requireFound(row.workflow_id === workflowId, 'workflow ids', workflowId);
+    return row;
   }
 
   maxKey(): number {
@@ -278,7 +325,9 @@ export class Tables {
   }
 
   runByKey(key: number): RunRow | undefined {
-    return reading(() => this.#sql.runByKey.get(key) as RunRow | undefined);
+    const row = reading(() => this.#sql.runByKey.get(key) as RunRow | undefined);
+    if (row) requireSound(row);
+    return row;
   }
 
   /** The run as the fold of its history, with the delivery of its steps and its inbox. */
@@ -308,11 +357,10 @@ export class Tables {
     run.savedActive = row.is_active === 1;
     run.savedWakeAt = row.wake_at ?? undefined;
     if (run.isClosed) return run;
-    for (const stored of this.#sql.steps.iterate(row.key)) {
-      const { scheduled_event_id: id, delivery } = stored as { scheduled_event_id: number; delivery: string };
+    for (const { id, delivery } of this.#deliveriesOf(row.key)) {
       const step = run.state.steps.get(id);
       invariant(step, `step ${id} has a delivery but is not pending`);
-      step.delivery = JSON.parse(delivery) as Delivery;
+      step.delivery = delivery;
       run.savedSteps.add(id);
     }
     for (const step of run.state.steps.values()) {
@@ -320,6 +368,18 @@ export class Tables {
     }
     run.inbox = Inbox.of(this.#inboxOf(row.key));
     return run;
+  }
+
+  #deliveriesOf(key: number): { id: number; delivery: Delivery }[] {
+    return (this.#sql.steps.all(key) as StepRow[]).map(
+      ({ scheduled_event_id: id, delivery: text, checksum }) => {
+        invariant(
+          checksum === rowChecksum('steps', key, id, text),
+          `the delivery of step ${id} does not fit its checksum`,
+        );
+        return { id, delivery: JSON.parse(text) as Delivery };
+      },
+    );
   }
 
   #inboxOf(key: number): InboxGroup[] {
@@ -364,7 +424,7 @@ export class Tables {
   }
 
   dueRuns(now: number, limit: number): string[] {
-    const most = limit + this.#unreadable.size;
+    const most = limit + this.#unreadable.size + this.#unsound.size;
     return this.#idsOf(reading(() => this.#sql.due.all(now, most) as number[]));
   }
 
@@ -372,23 +432,29 @@ export class Tables {
   #rowsOf(keys: readonly number[]): RunRow[] {
     const rows: RunRow[] = [];
     for (const key of keys) {
-      const row = this.readableRow(key);
-      invariant(row || this.#unreadable.has(key), 'the run has no row');
+      const row = this.#readableRow(key);
       if (row) rows.push(row);
+      else if (row === null) this.#cannotRead(key, new Error('an index names it, and it is not there'));
     }
     return rows;
   }
 
-  /** Undefined of a run that is not there, or not any more, and of one whose row cannot be read. */
-  readableRow(key: number): RunRow | undefined {
+  /** Null of a run that is not there; undefined of one whose row cannot be read, or cannot be what was written. */
+  #readableRow(key: number): RunRow | null | undefined {
     if (this.#unreadable.has(key)) return undefined;
     try {
-      return this.runByKey(key);
+      return this.runByKey(key) ?? null;
     } catch (error) {
       if (storageFailure(error) !== 'definite') throw error;
-      this.#cannotRead(key, error as Error);
+      if (error instanceof DamagedRunError) this.#isUnsound(error);
+      else this.#cannotRead(key, error as Error);
       return undefined;
     }
+  }
+
+  #isUnsound(error: DamagedRunError): void {
+    this.#unsound.add(error.runKey);
+    this.onUnsound(error);
   }
 
   #idsOf(keys: readonly number[]): string[] {
@@ -422,8 +488,25 @@ export class Tables {
     return reading(() => this.#sql.nextWakeAt.get() as number | null) ?? undefined;
   }
 
+  /** @throws DamagedRowError, DamagedRunError */
   idempotency(key: string): { fingerprint: string; workflowId: string; runId: string } | undefined {
-    return reading(() => this.#sql.idempotency.get(key)) as ReturnType<Tables['idempotency']>;
+    const stored = reading(() => this.#sql.idempotency.get(key) as IdempotencyRow | undefined);
+    if (!stored) return undefined;
+    requireSoundKey(stored);
+    const run = this.runByKey(stored.run_key);
+    return run && { fingerprint: stored.fingerprint, workflowId: run.workflow_id, runId: run.run_id };
+  }
+
+  /** Idempotency keys that cannot be what was written, in the words of whoever looks for them. */
+  *idempotencyProblems(): Generator<string> {
+    for (const row of this.#sql.idempotencyKeys.iterate()) {
+      try {
+        requireSoundKey(row as IdempotencyRow);
+      } catch (error) {
+        if (!(error instanceof DamagedRowError)) throw error;
+        yield error.message;
+      }
+    }
   }
 
   /** The runs of the chain that began with this one, over continue-as-new, retry and reset. */
@@ -449,24 +532,31 @@ export class Tables {
 
   /** The trees of which a run waits for its budget. */
   treesThatWaitForBudgets(): string[] {
-    return reading(() => this.#sql.treesPausedByBudget.all() as string[]);
+    const rows = this.#rowsOf(reading(() => this.#sql.pausedAndOpen.all() as number[]));
+    const waiting = rows.filter(
+      ({ paused }) => (JSON.parse(paused ?? '{}') as Partial<Paused>).by === 'budget',
+    );
+    return [...new Set(waiting.map(({ tree, first_run_id: firstRunId }) => tree ?? firstRunId))];
   }
 
   /** What says what was spent and is not in the history yet: events that have arrived, and steps that are under way. */
   openCosts(key: number): { arrived: NewEvent[]; open: CostRecord[] } {
     return readingRun(key, () => {
       const arrived = this.#inboxOf(key).flatMap((group) => group.events);
-      const steps = this.#sql.steps.all(key) as { delivery: string }[];
-      const open = steps.flatMap(({ delivery }) => (JSON.parse(delivery) as Delivery).costs ?? []);
+      const open = this.#deliveriesOf(key).flatMap(({ delivery }) => delivery.costs ?? []);
       return { arrived, open };
     });
   }
 
   expiredRuns(closedBefore: number, limit: number): { key: number; runId: string }[] {
-    const most = limit + this.#unreadable.size;
+    const most = limit + this.#unreadable.size + this.#unsound.size;
     const keys = reading(() => this.#sql.expired.all(closedBefore, most) as number[]);
     const expired: { key: number; runId: string }[] = [];
-    for (const key of keys) for (const runId of this.#idsOf([key])) expired.push({ key, runId });
+    for (const { key, run_id: runId, closed_at: closedAt } of this.#rowsOf(keys)) {
+      // What is removed is gone: that its time has come is not left to an index alone.
+      if (closedAt !== null && closedAt <= closedBefore) expired.push({ key, runId });
+      else this.#cannotRead(key, new Error('an index says that it closed at another time'));
+    }
     return expired;
   }
 
@@ -493,9 +583,82 @@ export class Tables {
     if (filter.startedBefore !== undefined) where.push('started_at < @startedBefore');
     if (filter.heldBack) where.push('held_back IS NOT NULL');
     if (filter.paused) where.push('paused IS NOT NULL');
-    const select = `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY key DESC LIMIT @limit`;
-    return reading(() => this.#db.prepare(select).all({ ...bound(filter), ...keys, limit }) as RunRow[]);
+    const select = this.#db.prepare(
+      `SELECT * FROM runs WHERE ${where.join(' AND ')} ORDER BY key DESC LIMIT @limit`,
+    );
+    const rows: RunRow[] = [];
+    for (let { from, before } = keys; ; ) {
+      const wanted = limit - rows.length;
+      const found = reading(() => select.all({ ...bound(filter), from, before, limit: wanted }) as RunRow[]);
+      for (const row of found) if (this.#isSound(row)) rows.push(row);
+      // What was left out has others behind it.
+      if (rows.length === limit || found.length < wanted) return rows;
+      before = Math.min(found.at(-1)!.key, before - 1);
+    }
   }
+
+  #isSound(row: RunRow): boolean {
+    try {
+      requireSound(row);
+      return true;
+    } catch (error) {
+      if (!(error instanceof DamagedRunError)) throw error;
+      this.#isUnsound(error);
+      return false;
+    }
+  }
+}
+
+interface StepRow {
+  scheduled_event_id: number;
+  delivery: string;
+  checksum: number | null;
+}
+
+interface IdempotencyRow {
+  key: string;
+  fingerprint: string;
+  run_key: number;
+  checksum: number | null;
+}
+
+/** @throws DamagedRunError, with whose row it was asked for as */
+function requireSound(row: RunRow, asked: Partial<RunRef> = {}): void {
+  const isSound =
+    row.checksum ===
+    rowChecksum(
+      'runs',
+      row.key,
+      row.run_id,
+      row.workflow_id,
+      row.workflow_type,
+      row.catalog,
+      row.status,
+      row.started_at,
+      row.closed_at,
+      row.first_run_id,
+      row.format,
+      row.wake_at,
+      row.held_back,
+      row.version,
+      row.paused,
+      row.tree,
+    );
+  const hasSoundTrace =
+    row.trace_checksum === (row.trace === null ? null : rowChecksum('runs.trace', row.key, row.trace));
+  if (isSound && hasSoundTrace) return;
+  const ref = { workflowId: String(row.workflow_id), runId: String(row.run_id), ...asked };
+  throw new DamagedRunError(row.key, 'its row in the run table does not fit its checksum', ref);
+}
+
+/** A row that an index has led to is the one that was looked for. */
+function requireFound(isFound: boolean, index: string, value: string): void {
+  if (!isFound) throw new DamagedRowError(`the index of ${index} leads to another run for "${value}"`);
+}
+
+function requireSoundKey({ key, fingerprint, run_key: runKey, checksum }: IdempotencyRow): void {
+  if (checksum === rowChecksum('idempotency', key, fingerprint, runKey)) return;
+  throw new DamagedRowError(`the idempotency key "${key}" does not fit its checksum`);
 }
 
 /** What is bound: that a run is held back or paused is part of the text. */
