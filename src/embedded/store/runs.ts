@@ -30,6 +30,8 @@ export class Runs {
   readonly #latest = new Map<string, ActiveRun>();
   /** Runs that are set apart, by id. */
   readonly #damaged = new Map<string, PerdureError>();
+  /** The same by their keys, which say whose row it is also where the id in it is damaged. */
+  readonly #damagedKeys = new Map<number, PerdureError>();
   #lastKey: number;
   /** What the runs in memory hold. */
   #bytes = 0;
@@ -123,6 +125,8 @@ export class Runs {
     const row = runId === undefined ? this.tables.latestRun(workflowId) : this.tables.runById(runId);
     if (!row || row.workflow_id !== workflowId) throw notFound({ workflowId, runId });
     this.requireSound(row.run_id);
+    const error = this.#damagedKeys.get(row.key);
+    if (error) throw error;
     return row;
   }
 
@@ -148,6 +152,7 @@ export class Runs {
       { workflowId, runId },
     );
     this.#damaged.set(runId, error);
+    this.#damagedKeys.set(key, error);
     const run = this.#active.get(runId);
     if (run) this.drop(run);
     this.onSetApart({ workflowId, runId, key, reason, error, run });
@@ -239,7 +244,7 @@ export class Runs {
   /** Undefined when it is damaged. */
   #load(row: RunRow): ActiveRun | undefined {
     const { run_id: runId, workflow_id: workflowId, key } = row;
-    if (this.#damaged.has(runId)) return undefined;
+    if (this.#damaged.has(runId) || this.#damagedKeys.has(key)) return undefined;
     try {
       const run = this.tables.loadRun(row);
       this.#active.set(row.run_id, run);
