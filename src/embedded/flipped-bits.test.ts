@@ -50,14 +50,14 @@ async function everything(): Promise<{ image: Buffer; runs: RunRef[] }> {
   await worker.turn(timer(1, 3_600_000));
   const paused = await engine.start({ ...REQUEST, workflowId: 'paused' });
   await worker.turn(timer(1, 3_600_000));
-  await engine.pause(paused, { reason: 'a look' });
+  await engine.pause(paused, { reason: 'a look', by: 'operator' });
   const heldBack = await engine.start({ ...REQUEST, workflowId: 'held-back' });
   await worker.misfit();
   const stepping = await engine.start({ ...REQUEST, workflowId: 'stepping' });
   await worker.turn(step(1, 'work', { startToCloseTimeoutMs: 3_600_000 }), timer(1, 3_600_000));
   const { runId, scheduledEventId, attempt } = await worker.next('step');
-  const costs = [{ name: 'tokens', amount: '1', currency: 'EUR' }];
-  worker.say({ kind: 'stepCosts', runId, scheduledEventId, attempt, costs } as never);
+  const costs = [{ kind: 'tokens', label: null, amount: '1', currency: 'EUR', usage: {} }];
+  worker.say({ kind: 'stepCosts', runId, scheduledEventId, attempt, costs });
   const busy = await engine.start({ ...REQUEST, workflowId: 'busy' });
   await worker.next('turn');
   await engine.signal(busy, 'waits', ['"text"']);
