@@ -118,6 +118,8 @@ function childProblems(tables: Tables, row: RunRow, events: readonly HistoryEven
       else if (child.closed_at !== null) problems.push(`its child ${child.workflow_id} has closed unheard`);
       continue;
     }
+    // A restart goes on with those that are left.
+    if (tables.isClosing(row.key)) continue;
     const { parentClosePolicy } = (events[initiatedEventId - 1] as Initiated).attributes;
     if (isReset || !isSame || child.closed_at !== null || parentClosePolicy === 'ABANDON') continue;
     const heard = eventsWithInbox(tables, child);

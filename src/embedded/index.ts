@@ -76,9 +76,10 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   }
 
   #begin(): void {
-    const { kernel, recovery, payments, waking, retention, guard, unattended, damage, sessions } =
+    const { kernel, closings, recovery, payments, waking, retention, guard, unattended, damage, sessions } =
       this.#parts;
     kernel.commit.flush();
+    closings.start();
     recovery.start();
     payments.start();
     waking.start();
@@ -104,13 +105,13 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   }
 
   #stop(reason: Error): void {
-    const { kernel, guard, waking, retention, recovery, payments, unattended, sessions, messages, reading } =
+    const { kernel, guard, waking, retention, recovery, piecemeal, unattended, sessions, messages, reading } =
       this.#parts;
     guard.stop(reason);
     waking.stop();
     retention.stop();
     recovery.stop();
-    payments.stop();
+    piecemeal.stop();
     unattended.stop();
     sessions.stop();
     kernel.dispatcher.stop();
@@ -189,9 +190,10 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   }
 
   async reset(selector: RunSelector, point: ResetPoint): Promise<RunRef> {
-    const { guard, kernel, reset } = this.#parts;
+    const { guard, kernel, reset, closings } = this.#parts;
     return guard.call(() => {
       guard.requireSpace();
+      closings.finish(selector.workflowId);
       // It reads the history from one place, so what was decided so far has to be there.
       kernel.commit.flush(true);
       guard.requireWriting();

@@ -36,8 +36,10 @@ import { Runs } from './store/runs.js';
 import { StartsPerMinute } from './store/starts-per-minute.js';
 import { openStore, type Store } from './store/store.js';
 import { Trees } from './store/trees.js';
+import { Closings } from './upkeep/closings.js';
 import { Damage } from './upkeep/damage.js';
 import { Payments } from './upkeep/payments.js';
+import { Piecemeal } from './upkeep/piecemeal.js';
 import { Recovery } from './upkeep/recovery.js';
 import { Retention } from './upkeep/retention.js';
 import { Unattended } from './upkeep/unattended.js';
@@ -103,6 +105,7 @@ export function makeParts(
       tables,
       { runs: limits.cachedRuns, bytes: limits.cachedBytes },
       (run) => recovery.loaded(run),
+      (run) => closings.taken(run),
       (damaged) => {
         damage.setApart(damaged);
         reading.setApart(damaged.runId);
@@ -140,12 +143,15 @@ export function makeParts(
   const turns = new Turns(kernel, lifecycle, queries, record, heldBack);
   lifecycle.onClosed(({ run }) => steps.stopAll(run));
   lifecycle.onResumed((run) => stepQueue.resumed(run));
+  lifecycle.onClosed((closed) => closings.closed(closed));
   lifecycle.onClosed((closed) => relations.closed(closed));
   const reading = new Reading(kernel);
   const damage = new Damage(kernel, lifecycle, steps, log);
   const waking = new Waking(kernel, lifecycle, steps, heldBack, damage);
   const recovery = new Recovery(kernel, lifecycle, relations, stepQueue, stepEndings, damage);
-  const payments = new Payments(kernel, lifecycle, purses, damage);
+  const piecemeal = new Piecemeal(kernel, damage);
+  const closings = new Closings(kernel, lifecycle, damage, piecemeal);
+  const payments = new Payments(kernel, lifecycle, purses, damage, piecemeal);
   const guard = new Guard(kernel, space, damage);
 
   function handOut(task: QueuedTask, worker: WorkerConnection): string | undefined {
@@ -178,6 +184,8 @@ export function makeParts(
     reading,
     waking,
     recovery,
+    piecemeal,
+    closings,
     payments,
     retention: new Retention(kernel, damage),
     unattended: new Unattended(kernel, catalogs, log),

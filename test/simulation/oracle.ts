@@ -9,7 +9,7 @@ import type { ActiveRun } from '../../src/embedded/store/active-run.js';
 import { checkCommit, problemsOnDisk } from '../../src/embedded/store/check/projection-check.js';
 import type { RunRow, Tables } from '../../src/embedded/store/tables/tables.js';
 import { Ledger, type Touched } from './ledger.js';
-import { RunRecord, Violation } from './run-record.js';
+import { type RecordedChild, RunRecord, Violation } from './run-record.js';
 import type { Instant } from './virtual-time.js';
 
 const attemptOf = ({ runId, scheduledEventId, attempt }: StepTask) =>
@@ -32,6 +32,8 @@ export class Oracle {
   openCount = 0;
   /** The latest that a clock has shown which was set since the last commit: a timer may have begun and ended in between. */
   #shownUncommitted = 0;
+  /** Closed runs, with the children that have not heard of it yet. */
+  readonly #toHear = new Map<RunRecord, Set<RecordedChild>>();
 
   /** After a commit, before anybody is told of it. */
   committed(tables: Tables, changed: ReadonlySet<ActiveRun>, at: Instant): void {
@@ -52,7 +54,7 @@ export class Oracle {
       touched.push({ record, events });
     }
     this.#shownUncommitted = 0;
-    this.#check(touched);
+    this.#check(tables, touched);
     this.ledger.committed(tables, touched);
   }
 
@@ -62,11 +64,12 @@ export class Oracle {
     for (const record of this.runs.values()) record.clockShows(now);
   }
 
-  #check(touched: readonly Touched[]): void {
+  #check(tables: Tables, touched: readonly Touched[]): void {
     for (const { record, events } of touched) {
       this.#checkOthers(record, events);
       this.#checkOpen(record.started.workflowId);
     }
+    this.#checkChildrenOfClosed(tables);
   }
 
   /**
@@ -107,7 +110,7 @@ export class Oracle {
       throw new Violation(
         `I15: table ${orphan.table} has rows of run number ${orphan.runKey}, which is not there`,
       );
-    this.#check(touched);
+    this.#check(tables, touched);
     this.ledger.found(tables, touched, more > 0);
     this.commits = commits;
   }
@@ -247,25 +250,29 @@ export class Oracle {
         throw new Violation(`I11: the reset of run ${runId} loses the signals ${missing.join()}`);
       return;
     }
-    for (const child of record.children.values())
-      this.#checkChildOfClosed(record, child.workflowId, child.runId, child.policy);
+    this.#toHear.set(record, new Set(record.children.values()));
     if (successor === undefined && started.parent) this.#checkParent(record);
   }
 
-  #checkChildOfClosed(
-    parent: RunRecord,
-    workflowId: string,
-    runId: string | undefined,
-    policy: string,
-  ): void {
-    if (policy === 'ABANDON' || runId === undefined) return;
+  /** All have heard of it in the commit that closes their parent, or the disk says that some have not and a start goes on. */
+  #checkChildrenOfClosed(tables: Tables): void {
+    for (const [parent, children] of this.#toHear) {
+      for (const child of children) if (!this.#goesOn(child)) children.delete(child);
+      if (tables.isClosing(parent.key)) continue;
+      this.#toHear.delete(parent);
+      for (const { workflowId, policy } of children) {
+        throw new Violation(
+          `I15: run ${parent.runId} is closed, and its child ${workflowId} (${policy}) goes on`,
+        );
+      }
+    }
+  }
+
+  #goesOn({ workflowId, runId, policy }: RecordedChild): boolean {
+    if (policy === 'ABANDON' || runId === undefined) return false;
     const open = this.#openRun(workflowId);
-    if (open?.started.firstExecutionRunId !== runId) return;
-    const isTold = policy === 'REQUEST_CANCEL' && open.hasCancelRequest();
-    if (!isTold)
-      throw new Violation(
-        `I15: run ${parent.runId} is closed, and its child ${open.runId} (${policy}) goes on`,
-      );
+    if (open?.started.firstExecutionRunId !== runId) return false;
+    return !(policy === 'REQUEST_CANCEL' && open.hasCancelRequest());
   }
 
   /** The parent knows that the child has closed, in the same commit. */

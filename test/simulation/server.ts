@@ -97,7 +97,7 @@ export class Server {
       clock: this.time,
       scheduler: this.time.schedulerOf(owner),
       ids: this.#ids,
-      limits: { cachedRuns: this.plan.cachedRuns },
+      limits: { cachedRuns: this.plan.cachedRuns, childrenEndedAtOnce: this.plan.childrenEndedAtOnce },
       freeBytes: () => Number.POSITIVE_INFINITY,
       log: this.#logOf(owner),
       onFatal: () => {

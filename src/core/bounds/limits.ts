@@ -25,6 +25,8 @@ export interface Limits {
   childDepth: number;
   /** Children, their children and so on of one workflow that may be open at a time: a tree that grows without end stops here. */
   openDescendants: number;
+  /** Children that end in one commit with their parent; of more, as many at a time, so that others never wait for long. */
+  childrenEndedAtOnce: number;
   /** Children, their children and so on of one workflow that may be started within a minute, however soon each ends. */
   childStartsPerMinute: number;
   /** Of one chain, by continue-as-new or retry; beyond it the next one begins a second later. */
@@ -60,6 +62,7 @@ export const DEFAULT_LIMITS: Limits = {
   updatesPerRun: 2_000,
   childDepth: 100,
   openDescendants: 10_000,
+  childrenEndedAtOnce: 100,
   childStartsPerMinute: 100_000,
   continuationsPerMinute: 1_000,
   cachedRuns: 5_000,

@@ -147,44 +147,15 @@ export class Relations {
     ]);
   }
 
-  /** A run has closed: its children hear of it, and its parent unless another run goes on in its place. */
+  /** A run has closed: its parent hears of it, unless another run goes on in its place. */
   closed({ run, event, successor, isReset }: RunClosed): void {
-    if (isReset) return;
-    this.#closeChildren(run);
-    if (!successor) this.#tellParent(run, event);
-  }
-
-  #closeChildren(run: ActiveRun): void {
-    for (const child of run.state.children.values()) {
-      this.#closeChild(run, child);
-      faultPoint('parentCloses');
-    }
-  }
-
-  #closeChild(parent: ActiveRun, child: PendingChild): void {
-    if (child.runId === undefined || child.parentClosePolicy === 'ABANDON') return;
-    const run = this.#openRun(child.workflowId);
-    // Its first run may have been removed by now; the later ones of its chain know that run's id.
-    if (run?.state.started.firstExecutionRunId !== child.runId) return;
-    this.kernel.commit.together(parent, run);
-    if (child.parentClosePolicy === 'REQUEST_CANCEL') this.lifecycle.cancel(run, 'the parent closed');
-    else {
-      this.lifecycle.endFromOutside(run, {
-        type: 'WORKFLOW_EXECUTION_TERMINATED',
-        attributes: { reason: 'the parent closed' },
-      });
-    }
+    if (!isReset && !successor) this.#tellParent(run, event);
   }
 
   /** As on Temporal, a workflow is no other workflow to itself: what it sends to its own id finds nobody. */
   #otherRun(sender: ActiveRun, workflowId: string, orClosed = false): ActiveRun | undefined {
     if (sender.state.workflowId === workflowId) return undefined;
-    return orClosed ? this.kernel.runs.latest(workflowId) : this.#openRun(workflowId);
-  }
-
-  #openRun(workflowId: string): ActiveRun | undefined {
-    const run = this.kernel.runs.latest(workflowId);
-    return run && !run.isClosed ? run : undefined;
+    return orClosed ? this.kernel.runs.latest(workflowId) : this.kernel.runs.open(workflowId);
   }
 
   #tellParent(run: ActiveRun, event: HistoryEvent): void {
@@ -192,7 +163,7 @@ export class Relations {
     if (!parent) return;
     // A parent that was reset goes on as another run, which still waits for this child.
     let target = this.kernel.runs.get(parent.runId);
-    if (!target || target.isClosed) target = this.#openRun(parent.workflowId);
+    if (!target || target.isClosed) target = this.kernel.runs.open(parent.workflowId);
     const child = target?.state.children.get(parent.initiatedEventId);
     if (!target || !child || child.closing || child.workflowId !== run.state.workflowId) return;
     const { workflowId, runId } = run.state;

@@ -3,7 +3,8 @@
  *
  * 1. A run is in memory at most once, so whoever changes it changes the only copy.
  * 2. A run that is loaded has no turn under way, so its inbox goes into its history at once.
- * 3. A run of which what is stored is damaged is set apart: to the engine it is not there, callers are told why, and all
+ * 3. Whoever asks for a run may change it, so what has to come before that is made of it first (`onTaken`).
+ * 4. A run of which what is stored is damaged is set apart: to the engine it is not there, callers are told why, and all
  *    others go on.
  */
 import { PerdureError } from '../../core/errors.js';
@@ -40,6 +41,7 @@ export class Runs {
     private readonly tables: Tables,
     private readonly maxQuiet: { runs: number; bytes: number },
     private readonly onLoaded: (run: ActiveRun) => void,
+    private readonly onTaken: (run: ActiveRun) => void,
     private readonly onSetApart: (damaged: SetApart) => void,
   ) {
     this.#lastKey = tables.maxKey();
@@ -61,15 +63,33 @@ export class Runs {
   }
 
   get(runId: string): ActiveRun | undefined {
-    const active = this.#active.get(runId);
-    if (active) return active;
+    const run = this.#active.get(runId) ?? this.#read(runId);
+    if (run) this.onTaken(run);
+    return run;
+  }
+
+  #read(runId: string): ActiveRun | undefined {
     const row = this.#orSetApart(() => this.tables.runById(runId));
     return row && this.#load(row);
   }
 
   latest(workflowId: string): ActiveRun | undefined {
-    const active = this.#latest.get(workflowId);
-    if (active) return active;
+    const run = this.#latest.get(workflowId) ?? this.#readLatest(workflowId);
+    if (run) this.onTaken(run);
+    return run;
+  }
+
+  /** The open run of the id. One that has closed is not read for it. */
+  open(workflowId: string): ActiveRun | undefined {
+    if (!this.#latest.has(workflowId)) {
+      const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
+      if (!row || row.closed_at !== null) return undefined;
+    }
+    const run = this.latest(workflowId);
+    return run && !run.isClosed ? run : undefined;
+  }
+
+  #readLatest(workflowId: string): ActiveRun | undefined {
     const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
     if (!row) return undefined;
     const run = this.#active.get(row.run_id) ?? this.#load(row);

@@ -11,6 +11,7 @@ import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
 import type { Purses } from '../life/purses.js';
 import type { Damage } from './damage.js';
+import type { Piecemeal } from './piecemeal.js';
 
 /** Runs that go on before other work gets its turn. */
 const BATCH = 50;
@@ -18,13 +19,13 @@ const BATCH = 50;
 export class Payments {
   /** Trees that are being paid for, and the last run that has been, by its key. */
   readonly #paidUpTo = new Map<string, number>();
-  #isStopped = false;
 
   constructor(
     private readonly kernel: Kernel,
     private readonly lifecycle: Lifecycle,
     private readonly purses: Purses,
     private readonly damage: Damage,
+    private readonly piecemeal: Piecemeal,
   ) {}
 
   start(): void {
@@ -32,10 +33,6 @@ export class Payments {
     for (const tree of trees ?? []) {
       if (this.damage.contain(() => this.#suffices(tree))) this.#goOn(tree, 0);
     }
-  }
-
-  stop(): void {
-    this.#isStopped = true;
   }
 
   /** All that wait for this budget, those of the first batch in this transition. All who are paused have to be on disk. */
@@ -66,8 +63,6 @@ export class Payments {
 
   #goOn(tree: string, paidUpTo: number): void {
     this.#paidUpTo.set(tree, paidUpTo);
-    this.kernel.scheduler.soon(() => {
-      if (!this.#isStopped) this.damage.contain(() => this.#paySome(tree));
-    });
+    this.piecemeal.goOn(() => this.#paySome(tree));
   }
 }

@@ -103,7 +103,12 @@ function checkTables(db: Database.Database, problems: Problem[]): number {
   ) as number[] | undefined;
   for (const key of (keys ?? []).sort((a, b) => a - b)) checkRun(tables, key, problems);
   tables.registrations.lookThrough();
-  for (const look of [() => tables.idempotencyProblems(), () => tables.purses.problems()]) {
+  const looks = [
+    () => tables.idempotencyProblems(),
+    () => tables.purses.problems(),
+    () => tables.closingProblems(),
+  ];
+  for (const look of looks) {
     attempt(problems, 'a table', () => {
       for (const problem of look()) problems.push({ problem });
     });

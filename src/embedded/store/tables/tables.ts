@@ -126,9 +126,14 @@ export class Tables {
         .prepare(
           `SELECT key FROM runs WHERE closed_at IS NOT NULL AND closed_at <= ?
            AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.first_run_id = runs.run_id AND later.first_run_id <> later.run_id)
+           AND key NOT IN (SELECT run_key FROM closings)
            ORDER BY closed_at LIMIT ?`,
         )
         .pluck(),
+      markClosing: db.prepare('INSERT INTO closings (run_key, checksum) VALUES (?, ?)'),
+      unmarkClosing: db.prepare('DELETE FROM closings WHERE run_key = ?'),
+      isClosing: db.prepare('SELECT 1 FROM closings WHERE run_key = ?'),
+      closings: db.prepare('SELECT run_key, checksum FROM closings ORDER BY run_key'),
       openDescendants: db
         .prepare(
           'SELECT tree, count(*) FROM runs INDEXED BY runs_open_by_tree WHERE tree IS NOT NULL AND closed_at IS NULL GROUP BY tree',
@@ -143,7 +148,8 @@ export class Tables {
         `SELECT DISTINCT 'history' AS "table", run_key AS runKey FROM history WHERE run_key NOT IN (SELECT key FROM runs)
          UNION ALL SELECT DISTINCT 'idempotency', run_key FROM idempotency WHERE run_key NOT IN (SELECT key FROM runs)
          UNION ALL SELECT DISTINCT 'inbox', run_key FROM inbox WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)
-         UNION ALL SELECT DISTINCT 'steps', run_key FROM steps WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)`,
+         UNION ALL SELECT DISTINCT 'steps', run_key FROM steps WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)
+         UNION ALL SELECT 'closings', run_key FROM closings WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NOT NULL)`,
       ),
       deleteIdempotency: db.prepare('DELETE FROM idempotency WHERE run_key = ?'),
       deleteRun: db.prepare('DELETE FROM runs WHERE key = ? RETURNING coalesce(tree, first_run_id)').pluck(),
@@ -286,6 +292,15 @@ export class Tables {
     this.#sql.updateTrace.run(text, rowChecksum('runs.trace', key, text), key);
   }
 
+  /** The run has closed, and some of its children are still to end with it. */
+  markClosing(key: number): void {
+    this.#sql.markClosing.run(key, rowChecksum('closings', key));
+  }
+
+  unmarkClosing(key: number): void {
+    this.#sql.unmarkClosing.run(key);
+  }
+
   deleteRun(key: number): void {
     try {
       this.history.delete(key);
@@ -403,6 +418,23 @@ export class Tables {
   /** Runs that had something queued or with a worker when the process ended. */
   activeRuns(): string[] {
     return this.#idsOf(reading(() => this.#sql.active.all() as number[]));
+  }
+
+  /** Closed runs of whose children some are still to end. */
+  closings(): string[] {
+    const rows = reading(() => this.#sql.closings.all() as ClosingRow[]);
+    return this.#idsOf(rows.filter(isSoundClosing).map((row) => row.run_key));
+  }
+
+  *closingProblems(): Generator<string> {
+    for (const row of this.#sql.closings.iterate()) {
+      if (isSoundClosing(row as ClosingRow)) continue;
+      yield 'which run has children that are still to end does not fit its checksum';
+    }
+  }
+
+  isClosing(key: number): boolean {
+    return reading(() => this.#sql.isClosing.get(key)) !== undefined;
   }
 
   /** With what is known of the code that could not go on with each. */
@@ -614,6 +646,14 @@ interface StepRow {
   delivery: string;
   checksum: number | null;
 }
+
+interface ClosingRow {
+  run_key: number;
+  checksum: number;
+}
+
+const isSoundClosing = ({ run_key: key, checksum }: ClosingRow): boolean =>
+  checksum === rowChecksum('closings', key);
 
 interface IdempotencyRow {
   key: string;
