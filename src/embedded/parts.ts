@@ -38,6 +38,7 @@ import { openStore, type Store } from './store/store.js';
 import { Trees } from './store/trees.js';
 import { Closings } from './upkeep/closings.js';
 import { Damage } from './upkeep/damage.js';
+import { Deployments } from './upkeep/deployments.js';
 import { Payments } from './upkeep/payments.js';
 import { Piecemeal } from './upkeep/piecemeal.js';
 import { Recovery } from './upkeep/recovery.js';
@@ -151,6 +152,7 @@ export function makeParts(
   const recovery = new Recovery(kernel, lifecycle, relations, stepQueue, stepEndings, damage);
   const piecemeal = new Piecemeal(kernel, damage);
   const closings = new Closings(kernel, lifecycle, damage, piecemeal);
+  const deployments = new Deployments(kernel, heldBack, damage, piecemeal);
   const payments = new Payments(kernel, lifecycle, purses, damage, piecemeal);
   const guard = new Guard(kernel, space, damage);
 
@@ -189,10 +191,17 @@ export function makeParts(
     payments,
     retention: new Retention(kernel, damage),
     unattended: new Unattended(kernel, catalogs, log),
-    sessions: new Sessions(kernel, turns, heldBack, steps, catalogs, () => ({
-      ...{ kind: 'welcome', callbackKey: callbackKey.get() },
-      ...(publicUrl !== undefined && { publicUrl }),
-    })),
+    sessions: new Sessions(
+      kernel,
+      turns,
+      steps,
+      catalogs,
+      () => ({
+        ...{ kind: 'welcome', callbackKey: callbackKey.get() },
+        ...(publicUrl !== undefined && { publicUrl }),
+      }),
+      (worker, catalog) => deployments.came(worker, catalog),
+    ),
     starting: new Starting(kernel, guard, lifecycle, purses),
     controlling: new Controlling(kernel, guard, lifecycle, catalogs),
     messages: new Messages(kernel, lifecycle, queries),

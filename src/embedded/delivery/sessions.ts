@@ -6,9 +6,7 @@ import type { FromWorker, ToWorker } from '../../core/task.js';
 import type { WorkerDescription, WorkerSession } from '../../engine.js';
 import type { Kernel } from '../kernel.js';
 import type { Catalogs } from '../store/catalogs.js';
-import { turnNeed } from '../workers/task-need.js';
 import { attemptKey, WorkerConnection } from '../workers/worker-connection.js';
-import type { HeldBackRuns } from './held-back.js';
 import type { StepDelivery } from './steps.js';
 import type { Turns } from './turns.js';
 
@@ -24,10 +22,11 @@ export class Sessions {
   constructor(
     private readonly kernel: Kernel,
     private readonly turns: Turns,
-    private readonly heldBack: HeldBackRuns,
     private readonly steps: StepDelivery,
     private readonly catalogs: Catalogs,
     private readonly welcome: () => ToWorker,
+    /** Code that was not connected has come with this worker. */
+    private readonly onNewCode: (worker: WorkerConnection, catalog: string) => void,
   ) {}
 
   connect(send: (message: ToWorker) => void, drop?: (reason: string) => void): WorkerSession {
@@ -173,7 +172,7 @@ export class Sessions {
     this.catalogs.register(catalog, worker, workflows, worker.version);
     this.kernel.dispatcher.register(worker, catalog);
     this.#tell(worker, worker.isReserve ? 'has come and stands by' : 'has come');
-    if (isNewHere) this.#deployed(worker, catalog);
+    if (isNewHere) this.onNewCode(worker, catalog);
   }
 
   #left(worker: WorkerConnection): void {
@@ -196,15 +195,6 @@ export class Sessions {
       },
       `worker ${identity} ${what} (catalog "${catalog}", ${count} ${count === 1 ? 'workflow' : 'workflows'}, version ${versionLabel(version)})`,
     );
-  }
-
-  /** Code that was not connected may fit what the connected code did not; code that is known not to fit does not. */
-  #deployed(worker: WorkerConnection, catalog: string): void {
-    for (const { runId, workflowType, misfits } of this.kernel.tables.heldBackRuns(catalog)) {
-      if (!worker.has(turnNeed(workflowType, misfits))) continue;
-      const run = this.kernel.runs.get(runId);
-      if (run) this.heldBack.retry(run, true);
-    }
   }
 
   describe(): WorkerDescription[] {

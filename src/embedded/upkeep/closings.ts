@@ -17,7 +17,7 @@ import type { Damage } from './damage.js';
 import type { Piecemeal } from './piecemeal.js';
 
 /** What a piece may read of histories, about, before others get their turn. */
-const PIECE_BYTES = 4 * 1024 * 1024;
+const PIECE_BYTES = 2 * 1024 * 1024;
 
 /** One that was started. */
 type Child = PendingChild & { runId: string };

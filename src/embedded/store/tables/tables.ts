@@ -102,7 +102,11 @@ export class Tables {
       inbox: db.prepare('SELECT seq, events, checksum FROM inbox WHERE run_key = ? ORDER BY seq'),
       steps: db.prepare('SELECT scheduled_event_id, delivery, checksum FROM steps WHERE run_key = ?'),
       active: db.prepare('SELECT key FROM runs WHERE is_active = 1 AND damaged IS NULL ORDER BY key').pluck(),
-      heldBack: db.prepare('SELECT key FROM runs WHERE catalog = ? AND held_back IS NOT NULL').pluck(),
+      heldBack: db
+        .prepare(
+          'SELECT key FROM runs WHERE catalog = ? AND held_back IS NOT NULL AND key > ? ORDER BY key LIMIT ?',
+        )
+        .pluck(),
       heldBackCount: db.prepare('SELECT count(*) FROM runs WHERE held_back IS NOT NULL').pluck(),
       openRunOf: db.prepare(
         `SELECT 1 FROM (SELECT catalog FROM runs WHERE status = 'running' ORDER BY key DESC LIMIT ${LOOKED_AT})
@@ -437,12 +441,16 @@ export class Tables {
     return reading(() => this.#sql.isClosing.get(key)) !== undefined;
   }
 
-  /** With what is known of the code that could not go on with each. */
-  heldBackRuns(catalog: string): { runId: string; workflowType: string; misfits: ReadonlySet<string> }[] {
-    const keys = reading(() => this.#sql.heldBack.all(catalog) as number[]);
+  /** Up to `limit` of them, with what is known of the code that could not go on with each. */
+  heldBackRuns(
+    catalog: string,
+    after: number,
+    limit: number,
+  ): { key: number; runId: string; workflowType: string; misfits: ReadonlySet<string> }[] {
+    const keys = reading(() => this.#sql.heldBack.all(catalog, after, limit) as number[]);
     return this.#rowsOf(keys).map((row) => {
       const { misfits = [] } = JSON.parse(row.held_back ?? '{}') as Partial<HeldBack>;
-      return { runId: row.run_id, workflowType: row.workflow_type, misfits: new Set(misfits) };
+      return { key: row.key, runId: row.run_id, workflowType: row.workflow_type, misfits: new Set(misfits) };
     });
   }
 
