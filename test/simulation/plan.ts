@@ -66,6 +66,7 @@ export interface Plan {
   spares: number;
   /** Runs that the engine keeps in memory when they are quiet. */
   cachedRuns: number;
+  /** With none, all of them end after the commit that closes their parent. */
   childrenEndedAtOnce: number;
 }
 
@@ -140,7 +141,7 @@ export function planOf(seed: string, programs: number): Plan {
     isCaching: random.chance(0.8),
     spares: random.pick([0, 0, 1]),
     cachedRuns: random.pick([0, 3, 5_000]),
-    childrenEndedAtOnce: random.pick([1, 2, 100]),
+    childrenEndedAtOnce: random.pick([0, 0, 1, 100]),
   };
 }
 

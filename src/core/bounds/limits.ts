@@ -25,7 +25,7 @@ export interface Limits {
   childDepth: number;
   /** Children, their children and so on of one workflow that may be open at a time: a tree that grows without end stops here. */
   openDescendants: number;
-  /** Children that end in one commit with their parent; of more, as many at a time, so that others never wait for long. */
+  /** Children that end in one commit with their parent; the others follow, as many at a time, so that nobody waits for long. */
   childrenEndedAtOnce: number;
   /** Children, their children and so on of one workflow that may be started within a minute, however soon each ends. */
   childStartsPerMinute: number;

@@ -180,7 +180,7 @@ export class Closings {
     this.#isGoingOn = true;
     this.piecemeal.goOn(() => {
       this.#isGoingOn = false;
-      this.#endSome(this.#waiting.splice(0));
+      this.#endSome(this.#waiting.splice(0), Math.max(1, this.kernel.limits.childrenEndedAtOnce));
     });
   }
 }
