@@ -59,9 +59,10 @@ export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): vo
     options,
     snapshot,
   }: Extract<ToChild, { kind: 'start' }>): Promise<void> => {
+    let loaded: LoadedWorkflows | undefined;
     try {
       const leaveParentToWatchdog = endWithParent();
-      const loaded = await loadWorkflows(directory, { snapshot });
+      loaded = await loadWorkflows(directory, { snapshot });
       tell({ kind: 'loaded' });
       const unheard = unheardSdk();
       if (unheard !== undefined) log.warn({}, unheard);
@@ -82,8 +83,14 @@ export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): vo
       leaveParentToWatchdog();
       tell({ kind: 'ready', outside: loaded.outside, ...(!snapshot && { snapshot: loaded.snapshot }) });
     } catch (error) {
-      const problems = error instanceof LoadError ? error.problems : [{ message: describe(error) }];
-      tell({ kind: 'loadFailed', directory, problems });
+      const isKnown = error instanceof LoadError;
+      const problems = isKnown ? error.problems : [{ message: describe(error) }];
+      tell({
+        kind: 'loadFailed',
+        directory,
+        problems,
+        outside: loaded?.outside ?? (isKnown ? error.outside : []),
+      });
     }
   };
 

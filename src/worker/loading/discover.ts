@@ -1,6 +1,7 @@
-/** Which files of a folder are workflows. */
+/** Which files of a folder are workflows, and which belong to them without being in it. */
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { packageOf } from './defining-file.js';
 import { LoadError } from './load-error.js';
 
 const WORKFLOW_FILE = /^workflow\.(ts|mts|js|mjs)$/;
@@ -39,6 +40,10 @@ export async function findWorkflowFiles(directory: string): Promise<string[]> {
   }
   return files.sort();
 }
+
+/** Those of `paths` that are not in the folder, packages left out. */
+export const outsideOf = (directory: string, paths: Iterable<string>): string[] =>
+  [...new Set(paths)].filter((path) => !path.startsWith(`${directory}/`) && packageOf(path) === undefined);
 
 /** Whether a module, by its path relative to the folder, holds steps: code that workflows refer to but never run. */
 export function isStepsModule(relativePath: string): boolean {

@@ -20,6 +20,7 @@ import { type StepDefinition, stepDefinition } from '../../sdk/definition.js';
 import { UsageError } from '../../sdk/errors.js';
 import { step } from '../../sdk/step.js';
 import { fileBeingLoaded, packageOf } from './defining-file.js';
+import { outsideOf } from './discover.js';
 import type { HostGraph } from './host-hooks.js';
 import { LoadError, type LoadProblem, problemOfMessage } from './load-error.js';
 import { fileLoadingStep, stepsOfFile } from './step-files.js';
@@ -76,6 +77,12 @@ export class HostModules {
 
   async import(relativePath: string): Promise<Record<string, unknown>> {
     return this.importer(resolve(this.directory, relativePath));
+  }
+
+  /** The files that were read, imported or not. */
+  files(): string[] {
+    const { modules, commonJs } = this.graph;
+    return [...Object.keys(modules), ...Object.keys(commonJs)].map((url) => fileURLToPath(url));
   }
 
   /** The files that have been imported so far. What the hooks have said is here before the import they said it for is done. */
@@ -169,6 +176,7 @@ interface Definition {
 }
 
 async function readGraph(directory: string, entries: string[]): Promise<HostGraph> {
+  const lookedFor = new Set<string>();
   const { metafile } = await build({
     ...shared(directory),
     entryPoints: entries,
@@ -178,12 +186,20 @@ async function readGraph(directory: string, entries: string[]): Promise<HostGrap
     plugins: [
       {
         name: 'perdure',
-        setup: ({ onResolve }) => {
+        setup: ({ onResolve, onLoad }) => {
           onResolve({ filter: /^(perdure|zod)($|\/)/ }, ({ path }) => ({ path, external: true }));
+          onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+            lookedFor.add(resolve(resolveDir, path));
+            return undefined;
+          });
+          onLoad({ filter: /./ }, ({ path }) => {
+            lookedFor.add(path);
+            return undefined;
+          });
         },
       },
     ],
-  }).catch(refuse(directory));
+  }).catch(refuse(directory, lookedFor));
 
   // CommonJS is Node's own to load: as a module it would lose `require` and `module`.
   const isCommonJs = (path: string) => metafile.inputs[path]!.format === 'cjs';
@@ -195,7 +211,7 @@ async function readGraph(directory: string, entries: string[]): Promise<HostGrap
     bundle: false,
     outdir: '/',
     sourcemap: 'inline',
-  }).catch(refuse(directory));
+  }).catch(refuse(directory, lookedFor));
 
   const graph: HostGraph = { modules: {}, commonJs: {} };
   for (const path of Object.keys(metafile.inputs).filter(isCommonJs)) {
@@ -234,12 +250,13 @@ function shared(directory: string) {
   } as const;
 }
 
-function refuse(directory: string) {
+function refuse(directory: string, lookedFor: ReadonlySet<string>) {
   return (failure: BuildFailure): never => {
     if (!Array.isArray(failure.errors)) throw failure;
     throw new LoadError(
       directory,
       failure.errors.map((message) => problemOfMessage(message)),
+      outsideOf(directory, lookedFor),
     );
   };
 }

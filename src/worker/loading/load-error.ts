@@ -15,6 +15,8 @@ export class LoadError extends Error {
   constructor(
     readonly directory: string,
     readonly problems: LoadProblem[],
+    /** The files outside the folder that were looked for, there or not, packages left out. */
+    readonly outside: string[] = [],
   ) {
     super(
       problems.length === 1

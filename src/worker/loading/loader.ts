@@ -23,8 +23,7 @@ import {
   type ModuleGraph,
   type Reached,
 } from './bundler.js';
-import { packageOf } from './defining-file.js';
-import { findWorkflowFiles } from './discover.js';
+import { findWorkflowFiles, outsideOf } from './discover.js';
 import { HostModules, type ImportFile } from './host-modules.js';
 import { Library, type Packages } from './library.js';
 import { distinctProblems, LoadError, type LoadProblem } from './load-error.js';
@@ -106,7 +105,9 @@ class Loading {
       // A rejection is known to be unhandled only after the microtasks of this turn.
       await new Promise(setImmediate);
       this.#problems.push(...this.modules.finishLoading());
-      if (this.#problems.length > 0) throw new LoadError(this.directory, distinctProblems(this.#problems));
+      if (this.#problems.length > 0) {
+        throw new LoadError(this.directory, distinctProblems(this.#problems), loaded.outside);
+      }
       return loaded;
     } finally {
       process.off('unhandledRejection', onRejection);
@@ -224,13 +225,8 @@ class Loading {
 
   /** What is loaded on either side: workflows and what they import by the bundler, steps and what they import by Node. */
   #outside(graph: ModuleGraph): string[] {
-    const files = [
-      ...graph.files.map((path) => resolve(this.directory, path)),
-      ...this.modules.loadedFiles(),
-    ];
-    return [...new Set(files)].filter(
-      (path) => !path.startsWith(`${this.directory}/`) && packageOf(path) === undefined,
-    );
+    const files = graph.files.map((path) => resolve(this.directory, path));
+    return outsideOf(this.directory, [...files, ...this.modules.files(), ...this.modules.loadedFiles()]);
   }
 
   /** The steps that steps modules export, and those that other files and packages define for themselves. */

@@ -35,7 +35,7 @@ export type FromChild =
   /** Its engine knows it. */
   | { kind: 'registered' }
   | { kind: 'closing'; run: ClosingRun }
-  | { kind: 'loadFailed'; directory: string; problems: LoadProblem[] };
+  | { kind: 'loadFailed'; directory: string; problems: LoadProblem[]; outside: string[] };
 
 /**
  * Log lines of the worker itself go over standard output between those of user code, marked by this character and
@@ -60,7 +60,8 @@ export function isFromChild(value: unknown): value is FromChild {
   if (typeof value !== 'object' || value === null) return false;
   const { kind, directory, problems, run, outside } = value as Record<string, unknown>;
   if (kind === 'loaded' || kind === 'registered') return true;
-  if (kind === 'ready') return Array.isArray(outside) && outside.every((file) => typeof file === 'string');
+  const hasOutside = Array.isArray(outside) && outside.every((file) => typeof file === 'string');
+  if (kind === 'ready') return hasOutside;
   if (kind === 'closing') return typeof run === 'object' && run !== null;
-  return kind === 'loadFailed' && typeof directory === 'string' && Array.isArray(problems);
+  return kind === 'loadFailed' && typeof directory === 'string' && Array.isArray(problems) && hasOutside;
 }

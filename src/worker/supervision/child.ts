@@ -170,7 +170,7 @@ export class Child {
         if (message.kind === 'ready') {
           this.outside = message.outside;
           resolve(message.snapshot);
-        } else reject(new LoadError(message.directory, message.problems));
+        } else reject(new LoadError(message.directory, message.problems, message.outside));
       });
       void this.exited.then((how) => {
         clearTimeout(timeout);

@@ -140,6 +140,7 @@ class Supervisor {
   /** New code is loaded, and processes with the code before are ending. */
   #waitsForSteps = false;
   #watch: SourceWatch | undefined;
+  #followed: readonly string[] = [];
 
   constructor(
     program: string,
@@ -198,8 +199,11 @@ class Supervisor {
     this.#adopt(children);
     this.#checks = setInterval(() => this.#check(), CHECK_EVERY_MS);
     if (!this.options.watch) return;
-    this.#watch = new SourceWatch(this.#generation.directory, () => void this.#reload());
-    this.#watch.follow(outsideOf(children));
+    this.#watch = new SourceWatch(this.#generation.directory, {
+      onChange: () => void this.#reload(),
+      onFailure: (error) => this.#log.warn({}, `${UNSEEN_CHANGES}: ${error.message}`),
+    });
+    this.#follow(outsideOf(children));
   }
 
   /** As many processes as are meant to work, with everything loaded. @throws LoadError, and then none is left */
@@ -336,6 +340,8 @@ class Supervisor {
     } catch (error) {
       if (!this.#stopping) {
         this.#log.error({}, `${describe(error)}\nThe workflows as they were before go on running`);
+        // It may be any of these that is mended next.
+        if (error instanceof LoadError) this.#follow([...this.#followed, ...error.outside]);
       }
       return;
     }
@@ -345,14 +351,21 @@ class Supervisor {
     this.#restarts.clear();
     this.#generation = generation;
     this.#adopt(children);
-    this.#watch?.follow(outsideOf(children));
+    this.#follow(outsideOf(children));
     this.#log.info({}, 'the changed workflows are loaded');
     this.#waitsForSteps = true;
     if (this.#changedAgain) this.#log.info({}, CHANGE_WAITS);
     await Promise.all(previous.map((child) => child.stop(RELOAD_GRACE_MS)));
     this.#waitsForSteps = false;
   }
+
+  #follow(files: readonly string[]): void {
+    this.#followed = [...new Set(files)];
+    this.#watch?.follow(this.#followed);
+  }
 }
+
+const UNSEEN_CHANGES = 'not every change of a file will be seen; restart to have all of them loaded';
 
 const CHANGE_WAITS = `files have changed again: they are loaded when the steps of the code before have ended, or in about ${RELOAD_GRACE_MS / 1_000} s`;
 

@@ -1,74 +1,114 @@
 /**
  * Tells when files that workflows are made of change, once things are quiet again: everything below their folder, and
  * the files outside it that they import, as far as they are known by the last load.
+ *
+ * Folders are watched and never files: a file that another one has taken the place of, which is how editors and version
+ * control write, is no longer the one that was watched. Folders are replaced as well, so after each change all of them are
+ * looked up again, before anybody is told.
  */
-import { type FSWatcher, watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
+import { basename, dirname, join, parse } from 'node:path';
 
 /** Editors and version control write several files in a row. */
 const QUIET_MS = 100;
 
-interface Watched {
-  watcher: FSWatcher;
-  names: ReadonlySet<string>;
+export interface SourceWatchOptions {
+  onChange(): void;
+  /** Some changes will not be seen, such as where the system watches no more for anybody. */
+  onFailure(error: Error): void;
 }
 
 export class SourceWatch {
-  readonly #onChange: () => void;
-  readonly #folder: FSWatcher;
-  /** By the folder that holds them: a file that is replaced by another one is no longer the file that was watched. */
-  readonly #outside = new Map<string, Watched>();
+  #watchers: FSWatcher[] = [];
+  #outside: readonly string[] = [];
   #quiet: NodeJS.Timeout | undefined;
+  #hasFailed = false;
+  #isClosed = false;
 
-  constructor(directory: string, onChange: () => void) {
-    this.#onChange = onChange;
-    this.#folder = this.#watch(directory, { recursive: true }, (file) => !isIgnored(file));
+  constructor(
+    private readonly directory: string,
+    private readonly options: SourceWatchOptions,
+  ) {
+    this.#lookUp();
   }
 
-  /** From now on these files outside the folder count, and no others. */
+  /** From now on these files outside the folder count, and no others. They need not exist. */
   follow(files: readonly string[]): void {
-    const wanted = new Map<string, Set<string>>();
-    for (const file of files) {
-      const names = wanted.get(dirname(file)) ?? new Set();
-      wanted.set(dirname(file), names.add(basename(file)));
-    }
-    for (const [folder, { watcher }] of this.#outside) {
-      if (wanted.has(folder)) continue;
-      watcher.close();
-      this.#outside.delete(folder);
-    }
-    for (const [folder, names] of wanted) {
-      const watched = this.#outside.get(folder);
-      if (watched) watched.names = names;
-      else this.#outside.set(folder, this.#watchNames(folder, names));
-    }
+    this.#outside = files;
+    this.#lookUp();
   }
 
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#quiet);
-    this.#folder.close();
-    for (const { watcher } of this.#outside.values()) watcher.close();
+    for (const watcher of this.#watchers) watcher.close();
   }
 
-  #watchNames(folder: string, names: ReadonlySet<string>): Watched {
-    const watched: Watched = {
-      names,
-      watcher: this.#watch(folder, {}, (file) => watched.names.has(file)),
+  #lookUp(): void {
+    if (this.#isClosed) return;
+    const before = this.#watchers;
+    this.#watchers = [];
+    for (const folder of foldersBelow(this.directory)) this.#watch(folder, (name) => !isIgnored(name));
+    for (const [folder, names] of this.#named()) this.#watch(folder, (name) => names.has(stemOf(name)));
+    for (const watcher of before) watcher.close();
+  }
+
+  /** What counts in folders of which not everything does, by the stems of the names: an import may leave the rest to be found. */
+  #named(): Map<string, Set<string>> {
+    const named = new Map<string, Set<string>>();
+    const add = (path: string): void => {
+      const folder = dirname(path);
+      named.set(folder, (named.get(folder) ?? new Set()).add(stemOf(basename(path))));
+      // The one above sees it come, or come back.
+      if (!existsSync(folder) && folder !== parse(folder).root) add(folder);
     };
-    return watched;
+    for (const file of [this.directory, ...this.#outside, ...this.#outside.map(dirname)]) add(file);
+    return named;
   }
 
-  #watch(folder: string, options: { recursive?: boolean }, counts: (file: string) => boolean): FSWatcher {
-    const watcher = watch(folder, options, (_event, file) => {
-      if (file !== null && !counts(file.toString())) return;
-      clearTimeout(this.#quiet);
-      this.#quiet = setTimeout(this.#onChange, QUIET_MS);
-    });
-    // A folder that was removed while it was watched; the next change of its parent is not ours to see.
-    watcher.on('error', () => {});
-    return watcher;
+  #watch(folder: string, counts: (name: string) => boolean): void {
+    try {
+      const watcher = watch(folder, (_event, name) => {
+        // Of its own end a folder tells by its own name.
+        if (name === null || name === basename(folder) || counts(name)) this.#changed();
+      });
+      watcher.on('error', (error) => this.#failed(error));
+      this.#watchers.push(watcher);
+    } catch (error) {
+      this.#failed(error as NodeJS.ErrnoException);
+    }
+  }
+
+  #changed(): void {
+    clearTimeout(this.#quiet);
+    this.#quiet = setTimeout(() => {
+      this.#lookUp();
+      this.options.onChange();
+    }, QUIET_MS);
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    // A folder that is gone by now is seen by the one above.
+    if (GONE.has(error.code ?? '') || this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.options.onFailure(error);
   }
 }
 
-const isIgnored = (path: string): boolean =>
-  path.split(/[\\/]/).some((part) => part === 'node_modules' || part.startsWith('.') || part.endsWith('~'));
+const GONE = new Set(['ENOENT', 'ENOTDIR', 'EPERM']);
+
+function foldersBelow(folder: string): string[] {
+  try {
+    const folders = readdirSync(folder, { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && !isIgnored(entry.name),
+    );
+    return [folder, ...folders.flatMap(({ name }) => foldersBelow(join(folder, name)))];
+  } catch {
+    return [];
+  }
+}
+
+const stemOf = (name: string): string => parse(name).name;
+
+const isIgnored = (name: string): boolean =>
+  name === 'node_modules' || name.startsWith('.') || name.endsWith('~');
