@@ -3,10 +3,9 @@
  * that knows those works with them.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { brandWorkflow, workflowDefinition } from '../sdk/definition.js';
+import { brandWorkflow, checkDefinition, checkFn, workflowDefinition } from '../sdk/definition.js';
 import {
   type ChildOptions,
-  DefinitionError,
   type HandlerDeclarations,
   type Schema,
   type Step,
@@ -39,16 +38,17 @@ interface Defined<Input, Parsed, Options> {
   options?: Options;
 }
 
-interface WorkflowBase<Input, Parsed> extends Defined<Input, Parsed, OutputWorkflowOptions> {
+interface WorkflowBase<Input, Parsed, S, Q, U> extends Defined<Input, Parsed, OutputWorkflowOptions> {
   aliases?: string[];
-  signals?: HandlerDeclarations;
-  queries?: HandlerDeclarations;
-  updates?: HandlerDeclarations;
+  signals?: S;
+  queries?: Q;
+  updates?: U;
 }
 
 type WorkflowFn<Input, Parsed, Returned> = (input: Parsed, context: WorkflowContext<Input>) => Returned;
 
-interface Given extends WorkflowBase<unknown, unknown> {
+interface Given
+  extends WorkflowBase<unknown, unknown, HandlerDeclarations, HandlerDeclarations, HandlerDeclarations> {
   outputSchema?: Schema;
   fn: (input: Unchecked, context: Unchecked) => unknown;
 }
@@ -60,8 +60,11 @@ export function workflow<
   Output = Plain,
   Wanted = unknown,
   const Returned extends Exact = never,
+  S extends HandlerDeclarations = HandlerDeclarations,
+  Q extends HandlerDeclarations = HandlerDeclarations,
+  U extends HandlerDeclarations = HandlerDeclarations,
 >(
-  definition: WorkflowBase<Input, Parsed> &
+  definition: WorkflowBase<Input, Parsed, S, Q, U> &
     (
       | ({
           outputSchema: StandardSchemaV1<Wanted, Output>;
@@ -69,11 +72,9 @@ export function workflow<
         } & Fitting<Wanted, Returned, WorkflowFn<Input, Parsed, Promise<Wanted>>>)
       | { outputSchema?: undefined; fn: WorkflowFn<Input, Parsed, Promise<Plain>> }
     ),
-): Workflow<Input, Output>;
+): Workflow<Input, Output, { signals: S; queries: Q; updates: U }>;
 export function workflow(given: Given): Workflow<never, unknown> {
-  if (typeof given !== 'object' || given === null) {
-    throw new DefinitionError('workflow() needs its definition: workflow({ name, fn })');
-  }
+  checkDefinition('workflow', given);
   const { fn, options = {}, ...rest } = given;
   const { activityOptions, stepOptions, ...others } = options;
   const what = `workflow "${given.name}"`;
@@ -168,12 +169,10 @@ export function evaluatorMaker(make: MakeStep): DefineEvaluator {
 }
 
 function made(make: MakeStep, kind: string, given: GivenStep, fn: GivenStep['fn']): Step {
-  if (typeof given !== 'object' || given === null) {
-    throw new DefinitionError(`${kind}() needs its definition: ${kind}({ name, fn })`);
-  }
-  if (typeof given.fn !== 'function')
-    throw new DefinitionError(`${kind} "${given.name}" needs fn, a function`);
-  const options = stepOptionsOf(`${kind} "${given.name}"`, given.options);
+  checkDefinition(kind, given);
+  const what = `${kind} "${given.name}"`;
+  checkFn(what, given.fn);
+  const options = stepOptionsOf(what, given.options);
   return make({ ...given, options, fn: (input: unknown) => throughTransparent(() => fn(input)) } as never);
 }
 

@@ -84,6 +84,13 @@ export function checkName(kind: string, name: unknown): asserts name is string {
   );
 }
 
+/** `kind` is the function that was called, such as `step`. */
+export function checkDefinition(kind: string, given: unknown): void {
+  if (typeof given !== 'object' || given === null) {
+    throw new DefinitionError(`${kind}() needs its definition: ${kind}({ name, fn })`);
+  }
+}
+
 export function checkFn(what: string, fn: unknown): void {
   if (typeof fn !== 'function') throw new DefinitionError(`${what} needs fn, a function`);
 }

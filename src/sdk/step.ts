@@ -4,8 +4,15 @@ import type { StepSettings } from '../core/history/event.js';
 import { invariant } from '../core/invariant.js';
 import { DEFAULT_START_TO_CLOSE_MS, DEFAULT_STEP_RETRY } from '../core/run/retry.js';
 import { rememberStep } from './defined-steps.js';
-import { brandStep, checkFn, checkName, checkSchemas, type StepDefinition } from './definition.js';
-import { DefinitionError, UsageError } from './errors.js';
+import {
+  brandStep,
+  checkDefinition,
+  checkFn,
+  checkName,
+  checkSchemas,
+  type StepDefinition,
+} from './definition.js';
+import { UsageError } from './errors.js';
 import type { CallInput, Exact, Fitting, Later, Result } from './inference.js';
 import { checkOptions } from './options.js';
 import { currentRuntime, hasRuntime, type StepDefaults } from './runtime.js';
@@ -69,9 +76,7 @@ export function step<
 export function step(
   definition: StepBase<unknown, unknown> & { outputSchema?: Schema; fn: (input: never) => unknown },
 ): Step {
-  if (typeof definition !== 'object' || definition === null) {
-    throw new DefinitionError('step() needs its definition: step({ name, fn })');
-  }
+  checkDefinition('step', definition);
   const { name, description, inputSchema, outputSchema, fn } = definition;
   checkName('step', name);
   const what = `step "${name}"`;

@@ -7,6 +7,7 @@ import { isCatalogName, isWorkflowId } from '../core/values/names.js';
 import {
   brandWorkflow,
   checkDeclarations,
+  checkDefinition,
   checkFn,
   checkName,
   checkSchemas,
@@ -130,9 +131,7 @@ export function workflow<
     ),
 ): Workflow<Input, Output, { signals: S; queries: Q; updates: U }>;
 export function workflow(given: Given): Workflow<never, unknown> {
-  if (typeof given !== 'object' || given === null) {
-    throw new DefinitionError('workflow() needs its definition: workflow({ name, fn })');
-  }
+  checkDefinition('workflow', given);
   const definition = define(given);
   const call = (input?: unknown, options: ChildOptions = {}) => {
     if (!hasRuntime()) {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const SOURCES = ['authoring.ts', 'parts.ts'];
+const SOURCES = ['authoring.ts', 'output.ts', 'parts.ts'];
 /** The declarations of packages take most of the time, so the oldest and the newest check them. */
 const COMPILERS: Record<string, [name: string, ...more: string[]]> = {
   '5.9': ['typescript-5.9'],
