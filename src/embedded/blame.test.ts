@@ -1,6 +1,6 @@
 /** What one run does to its worker, and what the others notice of it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Culprit, StepAttempt } from '../core/task.js';
+import type { Culprit, StepAttempt, WorkerPool } from '../core/task.js';
 import type { EmbeddedEngine } from './index.js';
 import { CATALOG, complete, Folder, ScriptedWorker, step } from './scripted-worker.fixture.js';
 
@@ -17,9 +17,12 @@ afterEach(() => folder.remove());
 const pool = { id: 'pool', size: 1, spares: 1 };
 /** A worker of the pool, which comes when the end of the one before has been dealt with. */
 async function join(isSilent = false): Promise<ScriptedWorker & { id: string }> {
+  return joinOf(pool, 'v1', isSilent);
+}
+async function joinOf(pool: WorkerPool | undefined, codeId: string, isSilent = false) {
   await new Promise(setImmediate);
   const workerId = `worker-${++count}`;
-  return Object.assign(new ScriptedWorker(engine, { pool, workerId, isSilent }), { id: workerId });
+  return Object.assign(new ScriptedWorker(engine, { pool, workerId, codeId, isSilent }), { id: workerId });
 }
 const start = (workflowId: string) =>
   engine.start({ workflowType: 'flow', catalog: CATALOG, input: [], workflowId });
@@ -127,6 +130,68 @@ describe('a turn that ends its worker', () => {
     const fourth = await join();
     expect((await fourth.next('turn')).workflowId).toBe('endless');
     expect(reserve.pending('turn')).toEqual([]);
+  });
+});
+
+describe('a turn that ends its worker while other code is connected', () => {
+  const heldBack = async (workflowId: string) => (await engine.describe({ workflowId })).heldBack;
+  /** A worker that shares its tasks with nobody who stands by. */
+  const worker = (codeId: string) => joinOf(undefined, codeId);
+  const endsIn = async (each: ScriptedWorker & { id: string }) => {
+    const { turnId } = await each.next('turn');
+    lastWords(each, { turnId });
+  };
+
+  it('is offered to that code, not to the same again, and goes on there', async () => {
+    const [first, second] = [await worker('v1'), await worker('v1')];
+    await start('deadly');
+    const other = await worker('v2');
+    await endsIn(first);
+    expect((await other.turn(complete())).workflowId).toBe('deadly');
+    expect(second.pending('turn')).toEqual([]);
+    expect(await engine.outcome({ workflowId: 'deadly' }, { waitMs: 5_000 })).toMatchObject({
+      status: 'completed',
+    });
+  });
+
+  it('is held back when it has ended a worker of each', async () => {
+    const [first, second] = [await worker('v1'), await worker('v1')];
+    const run = await start('deadly');
+    const [other, third] = [await worker('v2'), await worker('v3')];
+    await endsIn(first);
+    await new Promise(setImmediate);
+    const [next, last] = other.pending('turn').length > 0 ? [other, third] : [third, other];
+    await endsIn(next);
+    expect(await heldBack('deadly')).toBeUndefined();
+    await endsIn(last);
+    await engine.history(run, { afterEventId: 2, limit: 1, waitMs: 5_000 });
+    expect((await heldBack('deadly'))?.reason).toContain('ended whenever it ran this turn');
+    expect(second.pending('turn')).toEqual([]);
+  });
+
+  it('is tried once more by the same code when the other does not fit its history', async () => {
+    const [first, second] = [await worker('v1'), await worker('v1')];
+    await start('deadly');
+    const other = await worker('v2');
+    await endsIn(first);
+    await other.misfit();
+    await second.turn(complete());
+    expect(await engine.outcome({ workflowId: 'deadly' }, { waitMs: 5_000 })).toMatchObject({
+      status: 'completed',
+    });
+    const { events } = await engine.history({ workflowId: 'deadly' }, { afterEventId: 0, limit: 100 });
+    expect(events.map(({ type }) => type)).not.toContain('WORKFLOW_TASK_FAILED');
+  });
+
+  it('is tried once more by the same code when the other has left', async () => {
+    const [first, second] = [await worker('v1'), await worker('v1')];
+    await start('deadly');
+    const other = await worker('v2');
+    await endsIn(first);
+    await other.next('turn');
+    other.say({ kind: 'draining' });
+    other.lose();
+    await second.turn(complete());
   });
 });
 

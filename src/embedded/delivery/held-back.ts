@@ -49,6 +49,7 @@ export class HeldBackRuns {
     };
     // From here on what is held against the turn is on disk.
     run.lostTurns = 0;
+    run.doubted = undefined;
     run.failedTurn = undefined;
     this.queries.refuseAll(run, failure.message);
     this.waitOn(run, heldBack);

@@ -10,8 +10,9 @@
  * 5. A turn that fails is offered to code of another version. When no connected code can make it, the run is held back,
  *    never failed: that leaves one event, not one per try, it is tried again with backoff, and at once when code connects
  *    that has not been tried.
- * 6. A turn that ends its worker is tried once more, alone and without messages, and then held back. A message that does
- *    so is tried once more by itself and then refused; its run goes on.
+ * 6. A turn that ends its worker is tried once more, alone and without messages, by other code if there is some, and held
+ *    back when it has ended a worker of each. A message that does so is tried once more by itself and then refused; its run
+ *    goes on.
  */
 
 import { brokenLimit } from '../../core/bounds/turn-limits.js';
@@ -120,6 +121,7 @@ export class Turns {
     }
     run.turn = undefined;
     run.lostTurns = 0;
+    run.doubted = undefined;
     run.failedTurn = undefined;
     const extent = {
       pending: pendingCount(run.state),
@@ -169,9 +171,8 @@ export class Turns {
     this.lifecycle.abandonTurn(run);
     run.misfits.add(worker.version.id);
     run.failedTurn = { startedAt, cause, failure };
-    const { catalog, workflowType } = run.state.started;
-    if (!this.kernel.dispatcher.isAttended(catalog, turnNeed(workflowType, run.misfits))) {
-      this.heldBack.holdBack(run, run.failedTurn);
+    if (!this.#isAttended(run) && !this.#trustsAgain(run)) {
+      this.heldBack.holdBack(run, run.failedTurn, run.lostTurns > 1);
       return;
     }
     this.lifecycle.takeInbox(run);
@@ -184,7 +185,8 @@ export class Turns {
     if (!run) return;
     run.isTurnQueued = false;
     if (!run.needsTurn || run.turn || run.heldBack?.retryAt !== undefined) return;
-    if (run.failedTurn) this.heldBack.holdBack(run, run.failedTurn);
+    if (this.#trustsAgain(run)) this.lifecycle.queueTurn(run);
+    else if (run.failedTurn) this.heldBack.holdBack(run, run.failedTurn, run.lostTurns > 1);
     else if (run.heldBack) this.heldBack.waitOn(run, run.heldBack);
     else {
       // How it failed left the memory with the run; whoever is there says it again.
@@ -224,11 +226,16 @@ export class Turns {
       if (run.state.turnScheduledEventId !== undefined) {
         const isProven = verdict === 'guilty' && run.suspicion !== 'none' && !hadMessages;
         run.lostTurns = verdict === 'guilty' ? Math.max(run.lostTurns + 1, 2) : run.lostTurns + 1;
-        if (isProven || run.lostTurns > MAX_LOST_TURNS) {
-          const message = `worker ${worker.identity} ended whenever it ran this turn: the workflow may loop without end or use up the memory`;
-          const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
+        const isBlamed = isProven || run.lostTurns > MAX_LOST_TURNS;
+        if (isBlamed || (verdict === 'guilty' && !hadMessages)) {
           // The same code would do it again as soon as its worker has been replaced.
           run.misfits.add(worker.version.id);
+          run.doubted = isBlamed ? undefined : worker.version.id;
+        }
+        const isOffered = this.#isAttended(run) || this.#trustsAgain(run);
+        if (isBlamed && !isOffered) {
+          const message = `worker ${worker.identity} ended whenever it ran this turn: the workflow may loop without end or use up the memory`;
+          const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
           this.heldBack.holdBack(
             run,
             { startedAt, cause: 'WORKFLOW_WORKER_UNHANDLED_FAILURE', failure },
@@ -240,6 +247,20 @@ export class Turns {
     }
     this.lifecycle.takeInbox(run);
     this.lifecycle.goOn(run);
+  }
+
+  /** Whether code is connected that the run has not been found not to fit. */
+  #isAttended({ state, misfits }: ActiveRun): boolean {
+    const { catalog, workflowType } = state.started;
+    return this.kernel.dispatcher.isAttended(catalog, turnNeed(workflowType, misfits));
+  }
+
+  /** Nobody else is left: code that ended once gets another try. */
+  #trustsAgain(run: ActiveRun): boolean {
+    if (run.doubted === undefined) return false;
+    run.misfits.delete(run.doubted);
+    run.doubted = undefined;
+    return true;
   }
 
   /** These updates were in a turn that cost a worker. Those that had done so before are refused. */

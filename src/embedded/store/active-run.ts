@@ -133,6 +133,8 @@ export class ActiveRun {
   isTurnQueued = false;
   /** Code that its history does not fit, by the ids of its versions, and how the last of them failed. */
   readonly misfits = new Set<string>();
+  /** One of the misfits, which is one only because its worker ended in a turn, once: it may have been something else. */
+  doubted: string | undefined;
   failedTurn: FailedTurn | undefined;
   /** Something came between a step and the turn that a worker began after it, which cost a replay: it may do so again. */
   wasBegunInVain = false;
