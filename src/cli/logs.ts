@@ -22,15 +22,21 @@ const SECRETS = [
   'result',
 ];
 
+/** Of lines that cannot be written, which are kept until they can. */
+const MOST_KEPT_BYTES = 1_000_000;
+
 export function jsonLog(level: LogLevel): Log {
+  // Synchronous, so that the last words of a process that ends are not lost.
+  const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_KEPT_BYTES });
+  // A full disk or a terminal that was closed must not end the service, nor what it was about to do.
+  output.on('error', () => {});
   return pino(
     {
       level,
       base: { pid: process.pid },
       redact: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
     },
-    // Synchronous, so that the last words of a process that ends are not lost.
-    pino.destination({ dest: 1, sync: true }),
+    output,
   );
 }
 

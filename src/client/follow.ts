@@ -43,16 +43,19 @@ export async function* follow(
       isRepeatable: true,
     };
     let stream: Body | undefined;
+    let openedAt: number | undefined;
     try {
       signal?.throwIfAborted();
       stream = await transport.exchange(call, signal, open);
+      openedAt = performance.now();
       isUnsent = false;
       let isEmpty = true;
       if (stream) {
         for await (const frame of frames(textOf(stream, signal))) {
-          patience.restore();
           if (frame.event === 'server_error') throw serverError(frame);
           if (frame.event !== 'history') continue;
+          // Not with what every stream opens with, or one that always breaks after that would be asked for without end.
+          patience.restore();
           isEmpty = false;
           yield* position.take(frame);
           if (position.isEnd) return;
@@ -68,6 +71,7 @@ export async function* follow(
       const told = isUnsent ? error : afterSending(error);
       if (!mayRepeat(call, error)) throw told;
       isUnsent &&= error instanceof ConnectionError && error.isUnsent;
+      if (openedAt !== undefined) patience.restoreAfter(performance.now() - openedAt);
       await patience.wait(told);
     } finally {
       stream?.close();

@@ -1,4 +1,5 @@
 /** Following a history over streams that break: every event once, whatever happens. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type Client,
@@ -6,6 +7,7 @@ import {
   ConnectionError,
   createClient,
   DataCorruptionError,
+  EngineUnavailableError,
   InvalidLastEventIdError,
   UnexpectedAnswerError,
 } from './index.js';
@@ -132,6 +134,29 @@ describe('following one run', () => {
     server.script(stream([batch([event(7, COMPLETED)])]));
     // All breaks together take longer than one may.
     expect(await follow({ retryForMs: 150 })).toHaveLength(7);
+  });
+
+  it.each<[string, string[], new (...args: never[]) => Error]>([
+    [
+      'an opening and an error',
+      [WORKFLOW, 'event: server_error\ndata: {"error":"EngineUnavailableError","message":"m"}\n\n'],
+      EngineUnavailableError,
+    ],
+    ['an opening alone', [WORKFLOW], ConnectionError],
+  ])('gives up on a server whose streams are %s', async (_what, texts, expected) => {
+    server.script(stream(texts));
+    await expect(follow({ retryForMs: 300 })).rejects.toBeInstanceOf(expected);
+  });
+
+  it('has its patience back with every stream that has lasted', async () => {
+    const retryForMs = 150;
+    const quiet: Answerer = async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(WORKFLOW);
+      await sleep(2 * retryForMs);
+      response.destroy();
+    };
+    server.script(quiet, quiet, quiet, stream([batch([event(1, COMPLETED)])]));
+    expect(await follow({ retryForMs })).toEqual(['run 1']);
   });
 
   it('says what is wrong for good', async () => {

@@ -19,6 +19,11 @@ export class Patience {
     this.#failures = 0;
   }
 
+  /** As `restore`, once it has served for so long that its end is no part of the trouble before. */
+  restoreAfter(servedMs: number): void {
+    if (servedMs >= Math.min(MAX_DELAY_MS, this.retryForMs)) this.restore();
+  }
+
   /** Resolves when it may be asked again. @throws the error when there is no time left for that */
   async wait(error: unknown): Promise<void> {
     const now = performance.now();
