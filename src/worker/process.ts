@@ -127,6 +127,7 @@ export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): vo
   });
   process.on('SIGTERM', () => void drain(DEFAULT_GRACE_MS));
   process.on('SIGINT', () => void drain(DEFAULT_GRACE_MS));
+  process.on('SIGHUP', () => void drain(DEFAULT_GRACE_MS));
 }
 
 /** User code has no business on the channel, so it does not find it. */

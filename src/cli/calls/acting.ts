@@ -1,9 +1,11 @@
 /** `stop`, `pause`, `resume`, `terminate` and `reset`, on one run or on many: what is found is shown first, and has to be confirmed. */
 import { createInterface } from 'node:readline/promises';
+import { whenAborted } from '../../client/bounded.js';
 import { ClientError, type RunFilter, type WorkflowHandle } from '../../client/index.js';
 import { canDraw } from '../colours.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
+import { interruptible } from './interruption.js';
 import { plain, printJson, printJsonLine, say } from './screen.js';
 
 export interface Action {
@@ -100,19 +102,30 @@ async function performAll(
   const problems: string[] = [];
   let done = 0;
   const isLive = canDraw(process.stderr) && !json;
-  for (const [at, handle] of handles.entries()) {
-    try {
-      const answer = await perform(handle);
-      done++;
-      if (json) printJsonLine(answer);
-    } catch (error) {
-      // One that has ended meanwhile must not keep the others from being done.
-      if (!(error instanceof ClientError) || typeof error.status !== 'number') throw error;
-      problems.push(`  ${plain(handle.workflowId)}: ${error.message}`);
-    }
-    if (isLive) process.stderr.write(`\r\u001b[K${at + 1} of ${handles.length}`);
+  let under = handles[0]!;
+  const told = () =>
+    `; ${done} of ${handles.length} ${past}, ${under.workflowId} may be, and those after it are as they were`;
+  try {
+    await interruptible(told, async (signal) => {
+      const interrupted = whenAborted(signal);
+      interrupted.catch(() => {});
+      for (const [at, handle] of handles.entries()) {
+        under = handle;
+        try {
+          const answer = await Promise.race([perform(handle), interrupted]);
+          done++;
+          if (json) printJsonLine(answer);
+        } catch (error) {
+          // One that has ended meanwhile must not keep the others from being done.
+          if (!(error instanceof ClientError) || typeof error.status !== 'number') throw error;
+          problems.push(`  ${plain(handle.workflowId)}: ${error.message}`);
+        }
+        if (isLive) process.stderr.write(`\r\u001b[K${at + 1} of ${handles.length}`);
+      }
+    });
+  } finally {
+    if (isLive) process.stderr.write('\r\u001b[K');
   }
-  if (isLive) process.stderr.write('\r\u001b[K');
   say(`${done} of ${handles.length} ${past}`);
   if (problems.length > 0)
     throw new CommandError(EXIT.failed, [`${problems.length} could not be:`, ...problems].join('\n'));

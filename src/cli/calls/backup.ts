@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { canDraw } from '../colours.js';
 import { connect } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
+import { interruptible } from './interruption.js';
 import { say } from './screen.js';
 
 const LINE_MS = 200;
@@ -16,8 +17,9 @@ export async function backup(command: Command, file: string, data: string | unde
   // Under its name only when it is complete, and until then under one that nobody else has: it is removed at the end.
   const part = `${file}.${randomUUID()}.part`;
   try {
-    if (data === undefined) await fromServer(command, part);
-    else await fromFolder(data, part);
+    await interruptible('; there is no backup', (signal) =>
+      data === undefined ? fromServer(command, part, signal) : fromFolder(data, part, signal),
+    );
     await name(part, file);
   } catch (error) {
     throw forPeople(error);
@@ -52,9 +54,9 @@ async function name(part: string, file: string): Promise<void> {
   await folder.close();
 }
 
-async function fromServer(command: Command, part: string): Promise<void> {
+async function fromServer(command: Command, part: string, signal: AbortSignal): Promise<void> {
   const { quick } = await connect(command);
-  const { bytes, read } = await quick.backup();
+  const { bytes, read } = await quick.backup({ signal });
   const out = await create(part);
   try {
     const progress = new ProgressLine(bytes, megabytes);
@@ -73,12 +75,13 @@ async function fromServer(command: Command, part: string): Promise<void> {
   }
 }
 
-async function fromFolder(data: string, part: string): Promise<void> {
+async function fromFolder(data: string, part: string, signal: AbortSignal): Promise<void> {
   const { copyDataFolder } = await import('../../embedded/store/folder/offline-copy.js');
   await (await create(part)).close();
   rmSync(part);
   let progress: ProgressLine | undefined;
   await copyDataFolder(data, part, ({ done, total }) => {
+    signal.throwIfAborted();
     progress ??= new ProgressLine(total, (pages) => `${pages} pages`);
     progress.show(done);
   });

@@ -2,9 +2,11 @@
 import type { CatalogEntry } from '../../client/index.js';
 import { nearestName } from '../../core/values/nearest.js';
 import { groundsForMessage } from '../../http/schema/grounds.js';
+import { shellWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { type Given, readInput, requireFit } from './input.js';
+import { interruptible } from './interruption.js';
 import { plain, printJson, say } from './screen.js';
 
 export interface Message {
@@ -26,7 +28,15 @@ export async function message(
   const handle = connection.quick.handle(id);
   const { workflowType, catalog } = await handle.status();
   if (check) await requireHandler(connection, { workflowType, catalog }, kind, name, payload);
-  if (kind !== 'signal') return printJson(await handle[kind](name, payload));
+  if (kind !== 'signal') {
+    // What it does takes as long as the author's code does.
+    const told =
+      kind === 'query'
+        ? ''
+        : `; the update may have been taken: look with \`perdure history ${shellWord(id)}\` before you send it again`;
+    const ask = (signal: AbortSignal) => handle[kind](name, payload, { signal });
+    return printJson(await interruptible(told, ask));
+  }
   const answer = await handle.signal(name, payload);
   if (json) return printJson(answer);
   say(`${plain(name)} was sent to ${plain(answer.workflowId)}`);

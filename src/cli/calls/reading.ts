@@ -1,9 +1,11 @@
 /** `status`, `result`, `input`, `history`, `trace`, `watch`, `list` and `catalog`. */
 
-import type { RunFilter, RunListEntry } from '../../client/index.js';
+import type { RunEvent, RunFilter, RunListEntry } from '../../client/index.js';
 import { out } from '../colours.js';
 import { plainJson } from '../plain.js';
+import { shellWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
+import { interruptible } from './interruption.js';
 import { printOutcome } from './outcome.js';
 import { Progress } from './progress.js';
 import { agoText, durationText, plain, printJson, printJsonLine, statusText, table } from './screen.js';
@@ -66,8 +68,15 @@ export async function result(
   const { id, run, json, wait } = target;
   // Asked once without waiting: whether the run is there is told at once.
   await quick.handle(id, run).status();
-  await printOutcome((wait ? patient : quick).handle(id, run), { json, ...(!wait && { waitMs: 0 }) });
+  if (!wait) return printOutcome(quick.handle(id, run), { json, waitMs: 0 });
+  await interruptible(goesOn('result', id, 'waits for it'), (signal) =>
+    printOutcome(patient.handle(id, run), { json, signal }),
+  );
 }
+
+/** Of a run that does not end with this program. */
+const goesOn = (command: string, id: string, does: string): string =>
+  `; ${id} goes on. \`perdure ${command} ${shellWord(id)}\` ${does} again`;
 
 export async function input({ quick }: Connection, { id, run, json }: Target): Promise<void> {
   const body = await quick.handle(id, run).input();
@@ -94,17 +103,20 @@ export async function history(
     return printJson({ runId, events: all });
   }
   const progress = new Progress(out);
-  for await (const event of events.history({ ...options, follow })) {
-    if (json) printJsonLine(event);
-    else {
-      const line = progress.take(event);
-      const time = out.dim(event.eventTime.slice(11, 23));
-      print(
-        `${event.eventId.padStart(5)}  ${time}  ${event.eventTypeName}${line ? `  ${out.dim(line)}` : ''}`,
-      );
-      if (payloads) print(plainJson(JSON.stringify(event, null, 2)).replaceAll(/^/gm, '       '));
-    }
+  const show = (event: RunEvent) => {
+    if (json) return printJsonLine(event);
+    const line = progress.take(event);
+    const time = out.dim(event.eventTime.slice(11, 23));
+    print(`${event.eventId.padStart(5)}  ${time}  ${event.eventTypeName}${line ? `  ${out.dim(line)}` : ''}`);
+    if (payloads) print(plainJson(JSON.stringify(event, null, 2)).replaceAll(/^/gm, '       '));
+  };
+  if (!follow) {
+    for await (const event of events.history(options)) show(event);
+    return;
   }
+  await interruptible(goesOn('history --follow', id, 'shows it'), async (signal) => {
+    for await (const event of events.history({ ...options, follow, signal })) show(event);
+  });
 }
 
 export async function watchRun({ quick, patient }: Connection, { id, run, json }: Target): Promise<void> {

@@ -69,8 +69,7 @@ async function begin(
     });
   } catch (error) {
     const look = `it may be running, look with \`${id === undefined ? 'perdure list' : `perdure status ${shellWord(id)}`}\` before you start it again`;
-    if (interruption.isThere)
-      throw new CommandError(EXIT.interrupted, `interrupted while ${name} was started: ${look}`);
+    if (interruption.signal.aborted) throw interruption.toldAs(` while ${name} was started: ${look}`, error);
     if (!mayHaveStarted(error)) throw error;
     throw new CommandError(
       EXIT.lost,

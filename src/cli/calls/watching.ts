@@ -2,7 +2,6 @@
  * Shows a run while it goes on, on standard error, so that standard output has the result alone: as lines that are drawn
  * anew in a terminal, one line for each change elsewhere.
  */
-import { constants } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import {
   ClientError,
@@ -46,12 +45,8 @@ export async function watch(
     await printOutcome(handle, { json, signal });
   } catch (error) {
     const again = `perdure watch ${shellWord(handle.workflowId)}`;
-    if (interruption.isThere) {
-      throw new CommandError(
-        EXIT.interrupted,
-        `interrupted; ${handle.workflowId} goes on. \`${again}\` shows it again`,
-      );
-    }
+    if (signal.aborted)
+      throw interruption.toldAs(`; ${handle.workflowId} goes on. \`${again}\` shows it again`, error);
     // Whatever it was that kept it from being seen: it was started, and another start would be a second one.
     if (!(error instanceof ClientError) || error instanceof WorkflowOutcomeError) throw error;
     const lost = `${handle.workflowId} was started, but watching it was lost (${error.message})`;
@@ -104,8 +99,6 @@ class LineView implements View {
 }
 
 const showCursor = () => void process.stderr.write('\u001b[?25h');
-/** As a shell tells of a program that a signal has ended, but with the terminal as it was. */
-const leave = (signal: NodeJS.Signals) => process.exit(128 + constants.signals[signal]);
 
 /** The run as it is at the moment. */
 class LiveView implements View {
@@ -116,7 +109,7 @@ class LiveView implements View {
 
   constructor(private readonly title: string) {
     process.stderr.write('\u001b[?25l');
-    process.on('exit', showCursor).on('SIGTERM', leave).on('SIGHUP', leave);
+    process.on('exit', showCursor);
     this.#draw();
     this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
   }
@@ -133,7 +126,7 @@ class LiveView implements View {
     clearInterval(this.#timer);
     this.#draw();
     showCursor();
-    process.off('exit', showCursor).off('SIGTERM', leave).off('SIGHUP', leave);
+    process.off('exit', showCursor);
   }
 
   #draw(): void {

@@ -1,5 +1,6 @@
 /** `perdure doctor`: whether this machine, its settings and its workflows are fit to be served. Exit code 1 if something is not. */
 import type { ServerSettings } from '../options.js';
+import { exitCodeOf, onSignal } from '../shutdown.js';
 import type { TemporalOptions } from '../temporal-options.js';
 import { type Finding, findingText } from './finding.js';
 import { nodeFinding, storageFindings } from './machine.js';
@@ -13,6 +14,8 @@ export type DoctorOptions = Pick<
   TemporalOptions & { json?: boolean };
 
 export async function doctor(folder: string | undefined, settings: DoctorOptions): Promise<number> {
+  // What it has made to look at things by is taken away at the exit.
+  onSignal((signal) => process.exit(exitCodeOf(signal)));
   const findings: Finding[] = [];
   const tell = (found: Finding[]) => {
     findings.push(...found);

@@ -1,9 +1,10 @@
 /** What this machine brings along: Node, SQLite, and the disk that the data folder is on. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { StorageProbe } from '../../embedded/store/folder/probe.js';
 import { statOf } from '../stat-of.js';
 import { type Finding, fail, ok, warn } from './finding.js';
+import { trialFolder } from './trial-folder.js';
 
 const MANIFEST = new URL('../../../package.json', import.meta.url);
 
@@ -33,9 +34,9 @@ export async function storageFindings(settings: StorageSettings): Promise<Findin
   if (folder === undefined) {
     return [fail('data folder', `${data} is not a folder`, 'Name a folder with --data or PERDURE_DATA_DIR.')];
   }
-  let place: string;
+  let place: ReturnType<typeof trialFolder>;
   try {
-    place = mkdtempSync(join(folder, '.perdure-doctor-'));
+    place = trialFolder(join(folder, '.perdure-doctor-'));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const remedy = `Let this user write there, or name another folder with --data.`;
@@ -47,11 +48,11 @@ export async function storageFindings(settings: StorageSettings): Promise<Findin
   try {
     return [
       ok('data folder', existsSync(data) ? data : `${data}, which a server makes when it starts`),
-      ...(await databaseFindings(place)),
+      ...(await databaseFindings(place.path)),
       spaceFinding(folder, settings),
     ];
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    place.remove();
   }
 }
 

@@ -1,7 +1,7 @@
 /** What a server would meet when it starts here: its port, its token, its workflows. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { DEFAULT_WORKFLOWS, isProduction, type ServerSettings } from '../options
 import { explainStartFailure } from '../start-failure.js';
 import { isOpenFile, SHORT_TOKEN_LENGTH, withToken } from '../token.js';
 import { type Finding, fail, ok, warn } from './finding.js';
+import { trialFolder } from './trial-folder.js';
 
 export type DoctorSettings = Pick<ServerSettings, 'port' | 'host' | 'token' | 'tokenFile'>;
 
@@ -87,9 +88,9 @@ export async function workflowsFinding(folder: string | undefined): Promise<Find
     const remedy = 'Name their folder (`perdure doctor FOLDER`), or begin one with `perdure init`.';
     return warn(name, `there is no ${directory}`, remedy);
   }
-  const place = mkdtempSync(join(tmpdir(), 'perdure-doctor-'));
+  const place = trialFolder(join(tmpdir(), 'perdure-doctor-'));
   try {
-    const names = await load(directory, place);
+    const names = await load(directory, place.path);
     return ok(name, `${names.length} in ${directory}, loaded by a worker: ${names.join(', ')}`);
   } catch (error) {
     return fail(
@@ -98,7 +99,7 @@ export async function workflowsFinding(folder: string | undefined): Promise<Find
       'Mend the files; `perdure dev` loads them again whenever one changes.',
     );
   } finally {
-    rmSync(place, { recursive: true, force: true });
+    place.remove();
   }
 }
 
