@@ -583,6 +583,18 @@ describe('errors', () => {
     });
   });
 
+  it.each([302, 307])('a redirect is not followed, with a secret or without: %d', async (status) => {
+    const elsewhere = (await new ScriptedServer().listen()).script(json(200, REF));
+    server.script((response) => {
+      response.writeHead(status, { location: `${elsewhere.url}/workflow/start` }).end();
+    });
+    const starting = client({ token: 'secret' }).workflow('w').start(1);
+    const { message } = await rejection(starting, UnexpectedAnswerError);
+    expect(message).toContain(`a redirect to ${elsewhere.url}/workflow/start`);
+    expect([server.received.length, elsewhere.received.length]).toEqual([1, 0]);
+    await elsewhere.close();
+  });
+
   it('of names that it does not know are errors all the same', async () => {
     server.script(error(418, 'TeapotError'));
     expect(await rejection(client().health(), ApiError)).toMatchObject({ name: 'TeapotError', status: 418 });

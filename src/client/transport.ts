@@ -174,6 +174,8 @@ export class Transport {
     return {
       // Of use in browsers only, and so unknown to the types of Node.
       ...({ cache: 'no-store' } as object),
+      // Followed, a call would arrive elsewhere without the token, or as another call.
+      redirect: 'manual',
       method,
       headers: {
         ...always,
@@ -209,9 +211,23 @@ export function mayRepeat({ isRepeatable, isFinal }: Call, error: unknown): bool
 }
 
 async function refusal(response: Response): Promise<ClientError> {
+  if (isRedirect(response)) return redirected(response);
   const text = await response.text();
   const body = parse(text);
   return isErrorBody(body) ? apiError(body, factsOf(response)) : unexpected(response, text);
+}
+
+/** A browser says no more of it than that it is one. */
+const isRedirect = ({ type, status }: Response): boolean =>
+  type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+
+async function redirected(response: Response): Promise<UnexpectedAnswerError> {
+  await response.body?.cancel();
+  const to = response.headers.get('location') ?? 'another address';
+  return new UnexpectedAnswerError(
+    `${response.url || 'The server'} answered with a redirect to ${to}, which is not followed: call the server at its own address`,
+    factsOf(response),
+  );
 }
 
 function factsOf({ status, headers }: Response) {

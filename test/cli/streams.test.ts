@@ -1,9 +1,12 @@
 /** What the program does with the streams that it is given: sockets, pipes that nobody reads, terminals that can do little. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { type Answerer, ScriptedServer } from '../../src/client/scripted-server.fixture.js';
+import { freePort } from '../recovery/service.js';
 import { beginInTerminal, call, hasTerminal, MAIN, Running } from './shell.js';
 
 const RUN = '01900000-0000-7000-8000-000000000001';
@@ -163,6 +166,27 @@ describe('an output that nobody reads', () => {
       stdout: expect.stringMatching(/^\{"v":"2".*\}\n$/),
     });
     expect(await unread(['status', 'x'], 'stderr')).toMatchObject({ code: 0, signal: null });
+  });
+});
+
+describe('a log that cannot be written', () => {
+  it('does not end the service', { timeout: 60_000 }, async (context) => {
+    if (!existsSync('/dev/full'))
+      context.skip('there is no /dev/full on this machine, which is as a full disk');
+    const data = mkdtempSync(join(tmpdir(), 'perdure-full-'));
+    const port = await freePort();
+    const command = 'exec "$@" > /dev/full';
+    const args = [MAIN, 'serve', '--data', data, '--port', String(port)];
+    const child = spawn('sh', ['-c', command, 'sh', process.execPath, ...args], { env, stdio: 'pipe' });
+    const { ended } = new Running(child);
+    try {
+      const health = () => fetch(`http://127.0.0.1:${port}/health`).then(({ status }) => status);
+      await expect.poll(health, { timeout: 50_000 }).toBe(200);
+    } finally {
+      child.kill('SIGTERM');
+      expect(await ended).toMatchObject({ code: 0, stderr: '' });
+      rmSync(data, { recursive: true, force: true });
+    }
   });
 });
 
