@@ -13,7 +13,7 @@ export function UnionInput({ field, path, value }: { field: UnionField; path: Pa
   const at = variantOf(field, value, { root, path, choices: form.choices });
   const choose = (variant: number) => {
     const next = startingValue({ schema: field.variants[variant]!, root });
-    dispatch({ type: 'choice', path, variant, value: next === undefined ? null : next });
+    dispatch({ type: 'choice', path, from: at, variant, value: next === undefined ? null : next });
   };
   return (
     <div className="members">

@@ -215,7 +215,35 @@ describe('the form and its text', () => {
     state = reduceForm(state, { type: 'value', path: ['list'], value: undefined });
     expect(isSendable(state)).toBe(true);
     state = reduceForm(state, { type: 'unread', path: ['other'] });
-    expect(isSendable(reduceForm(state, { type: 'choice', path: [], variant: 0, value: {} }))).toBe(true);
+    expect(isSendable(reduceForm(state, { type: 'choice', path: [], from: 0, variant: 0, value: {} }))).toBe(
+      true,
+    );
+  });
+
+  describe('of a union', () => {
+    const One = z.union([z.object({ a: z.string() }), z.object({ b: z.number() })]);
+    const choose = (from: number, variant: number, value: unknown, path: (string | number)[]) =>
+      ({ type: 'choice', path, from, variant, value }) as const;
+
+    it('keep what was typed in each of its forms', () => {
+      let state = formState(published(z.object({ one: One })), { one: { a: 'typed' } });
+      state = reduceForm(state, choose(0, 1, { b: null }, ['one']));
+      expect(state.value).toEqual({ one: { b: null } });
+      state = reduceForm(state, { type: 'value', path: ['one', 'b'], value: 7 });
+      state = reduceForm(state, choose(1, 0, { a: '' }, ['one']));
+      expect([state.value, state.text]).toEqual([{ one: { a: 'typed' } }, expect.stringContaining('typed')]);
+      state = reduceForm(state, choose(0, 1, { b: null }, ['one']));
+      expect(state.value).toEqual({ one: { b: 7 } });
+    });
+
+    it('keep it for its own place only', () => {
+      let state = formState(published(z.array(One)), [{ a: 'first' }, { a: 'second' }]);
+      state = reduceForm(state, choose(0, 1, { b: null }, [0]));
+      state = reduceForm(state, { type: 'value', path: [], value: [{ b: 2 }] });
+      expect(reduceForm(state, choose(1, 0, { a: '' }, [0])).value).toEqual([{ a: '' }]);
+      state = reduceForm(state, { type: 'replace', value: [{ b: 3 }] });
+      expect(reduceForm(state, choose(1, 0, { a: '' }, [0])).value).toEqual([{ a: '' }]);
+    });
   });
 
   it('say what is wrong where a union stands beside members', () => {

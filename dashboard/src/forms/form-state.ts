@@ -6,8 +6,11 @@ import { type Check, type Checker, checkerOf } from './check.js';
 import { readJson, writeJson } from './json-text.js';
 import type { JsonSchema } from './schema.js';
 import { startingValue } from './starting-value.js';
-import { type Path, pathKey, withValue } from './value.js';
+import { type Path, pathKey, valueAt, withValue } from './value.js';
 import type { Choices } from './variant.js';
+
+/** What the variants of a union held when another one was chosen, by the path of the union. */
+export type Drafts = Readonly<Record<string, Readonly<Record<number, unknown>>>>;
 
 export interface FormState {
   schema: JsonSchema | null;
@@ -16,6 +19,7 @@ export interface FormState {
   /** Why the text is not JSON; null while it is. */
   textError: string | null;
   choices: Choices;
+  drafts: Drafts;
   /** Places of the form whose own text is not JSON yet, so that the value does not have it. */
   unread: readonly string[];
   check: Check;
@@ -24,7 +28,7 @@ export interface FormState {
 
 export type FormAction =
   | { type: 'value'; path: Path; value: unknown }
-  | { type: 'choice'; path: Path; variant: number; value: unknown }
+  | { type: 'choice'; path: Path; from: number; variant: number; value: unknown }
   | { type: 'text'; text: string }
   | { type: 'unread'; path: Path }
   | { type: 'replace'; value: unknown };
@@ -41,6 +45,7 @@ export function formState(schema: JsonSchema | null, ...given: [value?: unknown]
     text: writeJson(value),
     textError: null,
     choices,
+    drafts: {},
     unread: [],
     check: checker(value),
     checker,
@@ -51,15 +56,23 @@ export function reduceForm(state: FormState, action: FormAction): FormState {
   switch (action.type) {
     case 'value': {
       const unread = unreadOutside(state, action.path);
-      return { ...holding(state, withValue(state.value, action.path, action.value), state.choices), unread };
+      const drafts = draftsOutside(state, action.path);
+      const value = withValue(state.value, action.path, action.value);
+      return { ...holding(state, value, state.choices), unread, drafts };
     }
     case 'choice': {
-      const choices = { ...state.choices, [pathKey(action.path)]: action.variant };
-      const unread = unreadOutside(state, action.path);
-      return { ...holding(state, withValue(state.value, action.path, action.value), choices), unread };
+      const { path, from, variant } = action;
+      const key = pathKey(path);
+      const choices = { ...state.choices, [key]: variant };
+      const left = { ...state.drafts[key], [from]: valueAt(state.value, path) };
+      const drafts = { ...draftsOutside(state, path), [key]: left };
+      const unread = unreadOutside(state, path);
+      // Whoever comes back to a variant finds it as it was left.
+      const next = Object.hasOwn(left, variant) ? left[variant] : action.value;
+      return { ...holding(state, withValue(state.value, path, next), choices), unread, drafts };
     }
     case 'replace':
-      return { ...holding(state, action.value, {}), unread: [] };
+      return { ...holding(state, action.value, {}), unread: [], drafts: {} };
     case 'unread':
       return { ...state, unread: [...new Set([...state.unread, pathKey(action.path)])] };
     case 'text': {
@@ -80,9 +93,17 @@ export function reduceForm(state: FormState, action: FormAction): FormState {
 
 /** With a value goes what was typed inside of it and could not be read. */
 function unreadOutside({ unread }: FormState, path: Path): string[] {
+  return unread.filter((key) => key !== pathKey(path) && !isInside(key, path));
+}
+
+/** With a value go the drafts inside of it: another item of a list, or another form, may have their place now. */
+function draftsOutside({ drafts }: FormState, path: Path): Drafts {
+  return Object.fromEntries(Object.entries(drafts).filter(([key]) => !isInside(key, path)));
+}
+
+function isInside(key: string, path: Path): boolean {
   const start = pathKey(path).slice(0, -1);
-  const inside = path.length === 0 ? start : `${start},`;
-  return unread.filter((key) => key !== pathKey(path) && !key.startsWith(inside));
+  return key !== pathKey(path) && key.startsWith(path.length === 0 ? start : `${start},`);
 }
 
 function holding(state: FormState, value: unknown, choices: Choices): FormState {
