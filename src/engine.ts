@@ -335,6 +335,9 @@ export interface Engine {
    */
   catalog(name: string): Promise<Catalog | undefined>;
 
+  /** Those that were ever registered, whether a worker of theirs is connected or not. */
+  catalogNames(): Promise<string[]>;
+
   /** Those that are connected, by catalog. */
   workers(): Promise<WorkerDescription[]>;
 

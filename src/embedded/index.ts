@@ -279,6 +279,10 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
     return this.#running.catalogs.get(name);
   }
 
+  async catalogNames(): Promise<string[]> {
+    return [...this.#running.catalogs.names].sort();
+  }
+
   async workers(): Promise<WorkerDescription[]> {
     return this.#running.sessions.describe();
   }

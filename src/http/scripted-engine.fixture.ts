@@ -191,6 +191,10 @@ export class ScriptedEngine implements Engine {
     };
   }
 
+  async catalogNames(): Promise<string[]> {
+    return [...this.catalogs.keys()];
+  }
+
   async workers(): Promise<WorkerDescription[]> {
     return [];
   }

@@ -230,6 +230,10 @@ export class TemporalEngine implements Engine {
     return this.#catalogs.get(name);
   }
 
+  catalogNames(): Promise<string[]> {
+    return this.#workers.catalogs();
+  }
+
   workers(): Promise<WorkerDescription[]> {
     return this.#workers.describe();
   }

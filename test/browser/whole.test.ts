@@ -94,6 +94,28 @@ describeInBrowser('all of it', () => {
     expect(await page.getByRole('button', { name: 'Look at older runs' }).count()).toBe(0);
   });
 
+  it('warns of a catalog without a worker however many open runs are newer than its own', async () => {
+    const page = await visit(
+      '/workers',
+      only(
+        (query) => query.get('catalog') !== 'night',
+        answer(100_000, (n) => entry(n)),
+      ),
+    );
+    const night = [entry(100_001, { catalog: 'night' }), entry(100_002, { catalog: 'night' })];
+    await page.route('**/workflow/runs?*catalog=night*', (route) =>
+      route.fulfill({ json: { runs: night, count: 2, nextCursor: null } }),
+    );
+    await page.route(`${dashboard.system.server.url}/workers`, async (route) => {
+      const response = await route.fetch();
+      const known = (await response.json()) as { catalogs: string[] };
+      return route.fulfill({ response, json: { ...known, catalogs: [...known.catalogs, 'night'] } });
+    });
+    await page.reload();
+    await expectText(page.getByRole('alert'), /^2 open runs of the catalog night wait for a worker\./);
+    await expectText(page.getByRole('region', { name: 'Catalog night' }), 'Its workers are gone');
+  });
+
   it('leads from the search to all that begin so', async () => {
     const page = await visit('/workers', answer(30));
     await page.getByRole('heading', { level: 1 }).waitFor();

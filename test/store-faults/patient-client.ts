@@ -184,6 +184,10 @@ export class PatientClient implements Engine {
     return this.#repeat((engine) => engine.backup());
   }
 
+  catalogNames(): Promise<string[]> {
+    return this.#repeat((engine) => engine.catalogNames());
+  }
+
   workers(): Promise<WorkerDescription[]> {
     return this.#repeat((engine) => engine.workers());
   }

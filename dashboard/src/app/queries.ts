@@ -44,7 +44,7 @@ export const workersQuery = queryOptions({
   refetchInterval: 5_000,
 });
 
-/** Of the newest runs, whatever has become of them: a catalog is known by its runs when its workers are gone. */
+/** Of the newest runs, whatever has become of them: a catalog that nobody has registered is known by its runs alone. */
 const RUNS_LOOKED_AT = 500;
 export const catalogsOfRunsQuery = queryOptions({
   queryKey: ['runs', 'catalogs'],
@@ -54,6 +54,23 @@ export const catalogsOfRunsQuery = queryOptions({
   },
   staleTime: 10_000,
 });
+
+const DESERTED_LOOKED_AT = 20;
+const OPEN_RUNS_LOOKED_AT = 100;
+/** The newest open runs of each of the catalogs, however many of others are newer. */
+export const openRunsQuery = (catalogs: readonly string[]) =>
+  queryOptions({
+    queryKey: ['runs', 'open', catalogs],
+    queryFn: ({ signal }) =>
+      Promise.all(
+        catalogs.slice(0, DESERTED_LOOKED_AT).map(async (catalog) => {
+          const filter = { catalog, status: 'running', limit: OPEN_RUNS_LOOKED_AT } as const;
+          const { runs, nextCursor } = await client.runsPage({ ...filter, signal });
+          return { catalog, runs, isAll: nextCursor === null };
+        }),
+      ),
+    enabled: catalogs.length > 0,
+  });
 
 export const statusQuery = (workflowId: string, runId?: string) =>
   queryOptions({

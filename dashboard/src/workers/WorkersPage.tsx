@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Workers } from 'perdure/client';
-import { catalogsOfRunsQuery, workersQuery } from '../app/queries.js';
+import { catalogsOfRunsQuery, openRunsQuery, workersQuery } from '../app/queries.js';
 import { useRunPages } from '../app/run-pages.js';
 import { Empty } from '../components/Empty.js';
 import { ErrorNote } from '../components/ErrorNote.js';
@@ -12,7 +12,7 @@ import { More } from '../components/More.js';
 import { Page } from '../components/Page.js';
 import { Time } from '../components/Time.js';
 import { HowToServe } from './HowToServe.js';
-import { unserved } from './unserved.js';
+import { deserted, unserved } from './unserved.js';
 import './workers.css';
 
 type Worker = Workers['workers'][number];
@@ -23,11 +23,13 @@ const AGAIN_MS = 10_000;
 
 export function WorkersPage() {
   const { data, error, refetch } = useQuery(workersQuery);
+  const { data: used = [] } = useQuery({ ...catalogsOfRunsQuery, refetchInterval: AGAIN_MS });
+  const left = data ? deserted([...data.catalogs, ...used], data.workers) : [];
   return (
     <Page title="Workers">
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the workers" />}
-      {data && <Warnings workers={data.workers} />}
+      {data && <Warnings workers={data.workers} left={left} />}
       {data?.workers.length === 0 && (
         <Empty title="No worker is connected">
           <p>Runs that are open stay as they are, and runs that are started wait until one comes.</p>
@@ -38,7 +40,9 @@ export function WorkersPage() {
         byCatalog(data.workers).map(([catalog, workers]) => (
           <Catalog key={catalog} {...{ catalog, workers }} />
         ))}
-      {data && <Deserted workers={data.workers} />}
+      {left.map((catalog) => (
+        <Deserted key={catalog} catalog={catalog} />
+      ))}
     </Page>
   );
 }
@@ -48,17 +52,21 @@ function byCatalog(workers: Worker[]): [string, Worker[]][] {
   return names.map((name) => [name, workers.filter(({ catalog }) => catalog === name)]);
 }
 
-function Warnings({ workers }: { workers: Worker[] }) {
+function Warnings({ workers, left }: { workers: Worker[]; left: string[] }) {
   const pages = useRunPages({ status: 'running' }, { limit: LOOKED_AT, again: AGAIN_MS });
+  const { data: open = [] } = useQuery({ ...openRunsQuery(left), refetchInterval: AGAIN_MS });
   if (!pages.runs) return null;
   const isMore = pages.hasMore;
-  const warnings = unserved(pages.runs, workers).map(({ catalog, openRuns, workflows }) => (
+  const isCounted = (name: string) => !isMore || open.some(({ catalog, isAll }) => isAll && catalog === name);
+  const runs = [...pages.runs, ...open.flatMap((of) => of.runs)];
+  const distinct = new Map(runs.map((run) => [run.runId, run])).values();
+  const warnings = unserved([...distinct], workers).map(({ catalog, openRuns, workflows }) => (
     <div key={catalog} className="warning" role="alert">
       <Icon name="heldBack" />
       <div className="stack">
         <p>
           <strong>
-            {isMore ? 'At least ' : ''}
+            {isCounted(catalog) ? '' : 'At least '}
             {openRuns} open {openRuns === 1 ? 'run' : 'runs'} of the catalog {catalog}{' '}
             {openRuns === 1 ? 'waits' : 'wait'} for a worker.
           </strong>{' '}
@@ -79,7 +87,7 @@ function Warnings({ workers }: { workers: Worker[] }) {
       {isMore && (
         <div className="stack">
           <p className="muted">
-            Whether open runs wait for a worker was looked at for the newest{' '}
+            Whether the workers have the workflows of the open runs was looked at for the newest{' '}
             {pages.runs.length.toLocaleString('en')} of them.
           </p>
           <More of={pages}>Look at older runs</More>
@@ -89,29 +97,25 @@ function Warnings({ workers }: { workers: Worker[] }) {
   );
 }
 
-/** Catalogs that have runs, and no worker any more. */
-function Deserted({ workers }: { workers: Worker[] }) {
-  const { data } = useQuery({ ...catalogsOfRunsQuery, refetchInterval: AGAIN_MS });
-  const served = new Set(workers.map(({ catalog }) => catalog));
-  return data
-    ?.filter((catalog) => !served.has(catalog))
-    .map((catalog) => (
-      <section key={catalog} className="stack" aria-label={`Catalog ${catalog}`}>
-        <div className="line">
-          <h2>{catalog}</h2>
-          <span className="muted">Its workers are gone</span>
-        </div>
-        <p className="muted">
-          <Link to="/runs" search={{ catalog }}>
-            Its runs
-          </Link>
-          {' · '}
-          <Link to="/catalog" search={{ catalog }}>
-            What its workers have served
-          </Link>
-        </p>
-      </section>
-    ));
+/** A catalog that has no worker any more. */
+function Deserted({ catalog }: { catalog: string }) {
+  return (
+    <section className="stack" aria-label={`Catalog ${catalog}`}>
+      <div className="line">
+        <h2>{catalog}</h2>
+        <span className="muted">Its workers are gone</span>
+      </div>
+      <p className="muted">
+        <Link to="/runs" search={{ catalog }}>
+          Its runs
+        </Link>
+        {' · '}
+        <Link to="/catalog" search={{ catalog }}>
+          What its workers have served
+        </Link>
+      </p>
+    </section>
+  );
 }
 
 function Catalog({ catalog, workers }: { catalog: string; workers: Worker[] }) {

@@ -10,6 +10,12 @@ export interface Unserved {
   workflows: string[];
 }
 
+/** Those of the catalogs that none of the workers serves. */
+export function deserted(catalogs: readonly string[], workers: readonly Worker[]): string[] {
+  const served = new Set(workers.map(({ catalog }) => catalog));
+  return [...new Set(catalogs)].filter((catalog) => !served.has(catalog)).sort();
+}
+
 /** Of the open runs that were looked at. */
 export function unserved(
   runs: readonly Pick<RunListEntry, 'catalog' | 'workflowType'>[],

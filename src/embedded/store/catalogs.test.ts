@@ -112,4 +112,5 @@ it('lists its workers with their code and what they have to do', async () => {
   expect(second!.lastSeenAt).toBeGreaterThanOrEqual(second!.connectedAt!);
   young.lose();
   expect(await engine.workers()).toHaveLength(1);
+  expect(await engine.catalogNames()).toEqual([CATALOG]);
 });

@@ -16,7 +16,10 @@ export function workerRoutes(app: FastifyInstance, { engine }: RouteContext): vo
       summary: 'The workers that are connected, with the code they run',
       answers: { 200: { description: 'The workers, by catalog.', schema: WorkersAnswer } },
     },
-    async ({ reply }) => reply.send({ workers: (await engine.workers()).map(listing) }),
+    async ({ reply }) => {
+      const [workers, catalogs] = await Promise.all([engine.workers(), engine.catalogNames()]);
+      return reply.send({ workers: workers.map(listing), catalogs });
+    },
   );
 }
 

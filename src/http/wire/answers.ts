@@ -236,6 +236,9 @@ export const WorkersAnswer = z
         })
         .meta({ id: 'Worker' }),
     ),
+    catalogs: z.array(z.string()).meta({
+      description: 'Every catalog that was ever registered, those that no worker serves any more among them.',
+    }),
   })
   .meta({ id: 'Workers', description: 'Null where the engine does not know.' });
 

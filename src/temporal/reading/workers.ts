@@ -16,12 +16,13 @@ export class Workers {
   constructor(private readonly cluster: Cluster) {}
 
   async describe(): Promise<WorkerDescription[]> {
-    const catalogs = await this.#catalogs();
+    const catalogs = await this.catalogs();
     const workers = await Promise.all(catalogs.map((catalog) => this.ofCatalog(catalog)));
     return workers.flat();
   }
 
-  async #catalogs(): Promise<string[]> {
+  /** A registration stays when its workers go. */
+  async catalogs(): Promise<string[]> {
     const { namespace } = this.cluster;
     const query = `WorkflowType = '${CATALOG_WORKFLOW_TYPE}' AND ExecutionStatus = 'Running'`;
     const { executions } = await this.cluster.call((service) =>

@@ -9,8 +9,9 @@ export function workers(client: () => Client): void {
     await client().ended('echo');
     await expect.poll(async () => (await client().get('/workers')).body.workers.length).toBeGreaterThan(0);
     const { status, body } = await client().get('/workers');
-    expect([status, Object.keys(body)]).toEqual([200, ['workers']]);
+    expect([status, Object.keys(body)]).toEqual([200, ['workers', 'catalogs']]);
     const { catalog } = (await client().get('/workflow/catalog')).body;
+    expect(body.catalogs).toContain(catalog);
     for (const worker of body.workers) {
       expect(worker).toMatchObject({ id: expect.stringMatching(/./), catalog, lastSeenAt: ISO });
       if (worker.connectedAt !== null) expect(worker.connectedAt).toEqual(ISO);
