@@ -257,6 +257,20 @@ describeInBrowser('a server with a token', () => {
         : route.fulfill({ status: 401, json: { error: 'UnauthorizedError', message: 'not this one' } }),
     );
     await expectText(dialog, 'The server does not take this token any more.');
+    // Nothing is sent with it while another view goes on asking: a server makes an address wait that is wrong too often.
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url()));
+    const other = await dashboard.visit('/workers');
+    let asked = 0;
+    other.on('request', (request) => request.url().endsWith('/workers') && asked++);
+    await other.getByRole('dialog').getByLabel('Token', { exact: true }).fill('the-token');
+    await other.keyboard.press('Enter');
+    await until(
+      async () => asked,
+      (count) => count >= 3,
+      'three questions of the other view',
+    );
+    expect(sent).toEqual([]);
     expect(await page.getByText('No worker is connected').count()).toBe(1);
     isTaken = true;
     await dialog.getByLabel('Token', { exact: true }).fill('the-token');

@@ -1,6 +1,6 @@
 /** Says something to a run: a signal, a question, an update, or the answer to a callback. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useEffect, useId, useState } from 'react';
+import { type FormEvent, useCallback, useEffect, useId, useRef, useState } from 'react';
 import { client } from '../app/api.js';
 import { Button } from '../components/Button.js';
 import { Dialog } from '../components/Dialog.js';
@@ -41,6 +41,8 @@ export function MessageDialog({
   const [name, setName] = useState(message.name ?? '');
   const [hasTried, setHasTried] = useState(false);
   const queries = useQueryClient();
+  // Whoever presses Enter twice means it once; `isPending` comes a moment after the first.
+  const isUnderWay = useRef(false);
   const isNamed = kind !== 'feedback' && message.name === null;
 
   const send = useMutation({
@@ -63,13 +65,24 @@ export function MessageDialog({
       notify(kind === 'signal' ? `The signal ${name} is on record.` : 'The answer is on record.');
       onClose();
     },
+    onSettled: () => {
+      isUnderWay.current = false;
+    },
   });
   const { mutate } = send;
+  const sendOnce = useCallback(
+    (payload: unknown) => {
+      if (isUnderWay.current) return;
+      isUnderWay.current = true;
+      mutate(payload);
+    },
+    [mutate],
+  );
   const asksAtOnce = kind === 'query' && schema === null && message.name !== null;
   // A question without words can be asked right away.
   useEffect(() => {
-    if (asksAtOnce) mutate(undefined);
-  }, [asksAtOnce, mutate]);
+    if (asksAtOnce) sendOnce(undefined);
+  }, [asksAtOnce, sendOnce]);
 
   // The dialog would give the focus to its first button, and that one closes it.
   useEffect(() => {
@@ -81,10 +94,9 @@ export function MessageDialog({
   const isRefused = hasTried && isSendable(form) && problems.length > 0;
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    if (send.isPending) return;
     setHasTried(true);
     if (isNamed && name === '') document.getElementById(`${id}-name`)?.focus();
-    else if (isFit(form)) mutate(form.value);
+    else if (isFit(form)) sendOnce(form.value);
     else if (form.check.problems[0]) setTimeout(() => focusField(id, form.check.problems[0]!.path));
   };
 
@@ -100,7 +112,7 @@ export function MessageDialog({
               look="quiet"
               title="A schema can be stricter than the code behind it. The service has the last word."
               busy={send.isPending}
-              onClick={() => mutate(form.value)}
+              onClick={() => sendOnce(form.value)}
             >
               Let the service decide
             </Button>

@@ -1,7 +1,7 @@
 /** The one client of the page. It knows nothing that another program could not know: it is `perdure/client` over fetch. */
 import { createClient } from 'perdure/client';
 import { answered, unreachable } from './connection.js';
-import { currentToken, refused } from './session.js';
+import { admission, currentToken, refused } from './session.js';
 
 /** The page is in a folder of the API, wherever that is served. */
 export const pagePath = new URL(document.baseURI).pathname.replace(/\/$/, '');
@@ -22,12 +22,22 @@ async function watchedFetch(input: RequestInfo | URL, init?: RequestInit): Promi
   return response;
 }
 
+/**
+ * While a token is asked for nothing is sent: views go on asking, and a server makes an address wait that comes with a
+ * wrong token again and again.
+ */
+async function admittedFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  if (admission.value === 'open') return watchedFetch(input, init);
+  const refusal = { error: 'UnauthorizedError', message: 'The server needs a token' };
+  return Response.json(refusal, { status: 401 });
+}
+
 const askHealth = () => watchedFetch(`${apiUrl}/health`, { cache: 'no-store' });
 
 export const client = createClient({
   baseUrl: apiUrl,
   token: currentToken as () => string,
-  fetch: watchedFetch,
+  fetch: admittedFetch,
   // What is read is asked for again by the cache of queries, which also shows that it cannot be had.
   retryForMs: 0,
 });

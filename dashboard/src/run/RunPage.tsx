@@ -41,7 +41,9 @@ function Run({ search, ...ref }: Ref & { search: RunSearch }) {
     refetchInterval: ({ state }) => (state.data?.status === 'running' ? ASK_EVERY_MS : false),
   });
 
-  useAskedAgain(ref, history.version);
+  useAskedAgain(ref, 'status', history.version);
+  useAskedAgain(ref, 'why', history.version);
+  useAskedAgain(ref, 'cost', history.version);
 
   const { tab = 'timeline', open } = search;
   const show = (change: RunSearch, replace = false) =>
@@ -102,21 +104,28 @@ function Run({ search, ...ref }: Ref & { search: RunSearch }) {
 /** At most this often: a long history comes in many parts, and a run can have hundreds of events in a second. */
 const ASK_AT_MOST_EVERY_MS = 500;
 
-/** What else is known of the run may be another thing with every event. */
-function useAskedAgain({ workflowId, runId }: Ref, version: number): void {
+/**
+ * What else is known of the run may be another thing with every event. It is asked for again when it has been answered:
+ * to ask anew would give up the question that is under way, and where events come faster than answers all of them.
+ */
+function useAskedAgain({ workflowId, runId }: Ref, what: string, version: number): void {
   const queries = useQueryClient();
-  const asked = useRef({ version: 0, at: 0 });
+  const asked = useRef({ version: 0, at: 0, answer: Promise.resolve() });
   useEffect(() => {
     if (version === asked.current.version) return;
+    let isOver = false;
     const wait = Math.max(0, asked.current.at + ASK_AT_MOST_EVERY_MS - performance.now());
-    const timer = setTimeout(() => {
-      asked.current = { version, at: performance.now() };
-      for (const what of ['status', 'why', 'cost']) {
-        void queries.invalidateQueries({ queryKey: ['run', workflowId, runId, what] });
-      }
+    const timer = setTimeout(async () => {
+      await asked.current.answer;
+      if (isOver) return;
+      const answer = queries.invalidateQueries({ queryKey: ['run', workflowId, runId, what] });
+      asked.current = { version, at: performance.now(), answer };
     }, wait);
-    return () => clearTimeout(timer);
-  }, [version, queries, workflowId, runId]);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [version, queries, workflowId, runId, what]);
 }
 
 function Gone({ workflowId }: { workflowId: string }) {

@@ -9,7 +9,7 @@
 import type { HistoryEvent } from 'perdure/client';
 import { apiUrl, client } from '../app/api.js';
 import { apiSegment } from '../app/ids.js';
-import { currentToken } from '../app/session.js';
+import { admission, currentToken } from '../app/session.js';
 import { Store } from '../app/store.js';
 import { emptyModel, type Model, take } from './model.js';
 
@@ -74,6 +74,7 @@ export class RunHistory {
   async #open(): Promise<void> {
     this.#close();
     if (this.#isStopped || document.hidden || this.#model.isClosed) return;
+    if (admission.value !== 'open') return this.#failed(this.#error);
     const query = new URLSearchParams();
     if (this.#events.length > 0) query.set('lastEventId', this.#events.at(-1)!.eventId);
     try {
@@ -84,7 +85,7 @@ export class RunHistory {
       this.#failed(error);
       return;
     }
-    if (this.#isStopped || this.#source) return;
+    if (this.#isStopped || document.hidden || this.#source) return;
     const path = `/workflow/${apiSegment(this.workflowId)}/runs/${this.runId}/history/stream`;
     const source = new EventSource(`${apiUrl}${path}?${query}`);
     this.#source = source;

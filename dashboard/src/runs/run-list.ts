@@ -68,6 +68,8 @@ export class RunList {
   #range: [first: number, last: number] = [0, 0];
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #ended = new AbortController();
+  /** The refresh that is under way; a later one takes its place, so that no older answer comes after a newer one. */
+  #refreshing = new AbortController();
   #isReading = () => false;
 
   constructor(private readonly filter: () => Filter) {}
@@ -145,14 +147,19 @@ export class RunList {
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     const began = performance.now();
+    this.#refreshing.abort();
+    const refreshing = new AbortController();
+    this.#refreshing = refreshing;
+    const signal = AbortSignal.any([refreshing.signal, this.#ended.signal]);
     try {
       // Without a first page there is nothing to bring up to date.
       if (this.#pages.length > 0) {
-        if (this.#mayMove()) await this.#askAnew();
-        else await this.#askInPlace();
+        if (this.#mayMove()) await this.#askAnew(signal);
+        else await this.#askInPlace(signal);
       }
       await this.#tryAgain();
     } catch (error) {
+      if (signal.aborted) return;
       // That the server does not answer is what the frame says. The rows stay as they are.
       if (!(error instanceof ConnectionError)) this.#set({ error });
     }
@@ -164,12 +171,12 @@ export class RunList {
   }
 
   /** From the newest to below what is on the screen; what was further down is asked for when somebody scrolls there. */
-  async #askAnew(): Promise<void> {
+  async #askAnew(signal: AbortSignal): Promise<void> {
     const before = this.#pages;
     const pages: Page[] = [];
     let count = 0;
     do {
-      const page = await this.#ask(pages.at(-1)?.nextCursor ?? undefined);
+      const page = await this.#ask(pages.at(-1)?.nextCursor ?? undefined, signal);
       pages.push(page);
       count += page.runs.length;
     } while (pages.at(-1)!.nextCursor !== null && this.#range[1] >= count - AHEAD);
@@ -179,7 +186,7 @@ export class RunList {
   }
 
   /** The newest page, and those on the screen. */
-  async #askInPlace(): Promise<void> {
+  async #askInPlace(signal: AbortSignal): Promise<void> {
     const pages = this.#pages;
     const [first, last] = this.#range;
     const at = this.#placeOf();
@@ -187,7 +194,7 @@ export class RunList {
     for (const [index, { cursor }] of [...pages.entries()]) {
       const end = starts[index + 1] ?? Number.POSITIVE_INFINITY;
       if (index > 0 && (starts[index]! > last || end < first)) continue;
-      const page = await this.#ask(cursor);
+      const page = await this.#ask(cursor, signal);
       if (pages !== this.#pages) return;
       this.#merge(index, page);
     }
@@ -218,8 +225,8 @@ export class RunList {
     if (!document.hidden) void this.refresh();
   };
 
-  async #ask(cursor: string | undefined): Promise<Page> {
-    const query = { ...this.filter(), limit: PAGE_SIZE, cursor, signal: this.#ended.signal };
+  async #ask(cursor: string | undefined, signal = this.#ended.signal): Promise<Page> {
+    const query = { ...this.filter(), limit: PAGE_SIZE, cursor, signal };
     return { ...(await runsPage(query)), cursor };
   }
 
@@ -262,20 +269,19 @@ export class RunList {
     return new Map(this.shown.value.runs.map(({ runId }, index) => [runId, index]));
   }
 
-  async #lookUpOne({ workflowId, runId }: Run): Promise<void> {
+  async #lookUpOne(asked: Run): Promise<void> {
+    const { workflowId, runId } = asked;
     this.#lookedUp.set(runId, performance.now());
     try {
       const { status, completedAt, paused, heldBack } = await client
         .handle(workflowId, runId)
         .status({ signal: this.#ended.signal });
-      this.#change(runId, (run) => ({
-        ...run,
-        status,
-        paused,
-        heldBack,
-        summary: null,
+      const answer = {
+        ...{ status, paused, heldBack, summary: null },
         completedAt: completedAt === null ? null : new Date(completedAt).toISOString(),
-      }));
+      };
+      // What the list has said of it meanwhile is newer.
+      this.#change(runId, (run) => (run === asked ? { ...run, ...answer } : run));
     } catch (error) {
       // It has left retention.
       if (error instanceof WorkflowNotFoundError || error instanceof ValidationError) {

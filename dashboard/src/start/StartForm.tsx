@@ -36,6 +36,8 @@ export function StartForm({
   const keys = useRef(new StartKeys());
   const navigate = useNavigate();
   const queries = useQueryClient();
+  // Whoever presses Enter twice means it once; `isPending` comes a moment after the first.
+  const isUnderWay = useRef(false);
 
   const start = useMutation({
     mutationFn: ({ workflow, input, ...rest }: StartRequest) =>
@@ -52,18 +54,25 @@ export function StartForm({
         params: { workflowId: startedId, runId: startedRunId! },
       });
     },
+    onSettled: () => {
+      isUnderWay.current = false;
+    },
   });
   const refused = (start.error && refusals(start.error, 'input')) ?? NONE;
-  // What the service said was of another value.
+  // What the service said was of another value. What is on its way stays so, and the button says it.
   const { reset } = start;
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the value changes
-  useEffect(() => reset(), [form.value, options]);
+  useEffect(() => {
+    if (!isUnderWay.current) reset();
+  }, [form.value, options]);
 
-  const send = () =>
+  const send = () => {
+    if (isUnderWay.current) return;
+    isUnderWay.current = true;
     start.mutate({ ...requested(options), workflow: entry.name, catalog, input: form.value });
+  };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    if (start.isPending) return;
     setHasTried(true);
     if (isFit(form)) send();
     else if (form.check.problems[0]) setTimeout(() => focusField(id, form.check.problems[0]!.path));

@@ -41,6 +41,46 @@ describeInBrowser('speaking to a run', () => {
     expect(await handle.query('said')).toEqual(['hello', 'good day']);
   });
 
+  it('sends a signal once, however quickly somebody clicks', async () => {
+    const { page, handle } = await talker();
+    const sent: string[] = [];
+    page.on('request', (request) => request.url().includes('/signal/') && sent.push(request.url()));
+    await page.getByRole('button', { name: 'Signal say…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Signal say' });
+    await dialog.getByLabel('text').fill('once');
+    // Twice before the page could draw anything in between.
+    await dialog
+      .getByRole('button', { name: 'Send signal' })
+      .evaluate((button: { click(): void }) => [button.click(), button.click()]);
+    await page.getByText('The signal say is on record.').waitFor();
+    expect(sent).toHaveLength(1);
+    expect(await handle.query('said')).toEqual(['hello', 'once']);
+  });
+
+  it('is kept up to date while events come faster than answers', async () => {
+    const { page, handle } = await talker();
+    await page.getByRole('button', { name: 'Signal say…' }).waitFor();
+    let answers = 0;
+    await page.route('**/runs/*/status', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      // Where the page has given up the question there is nobody to answer.
+      await route.continue().catch(() => {});
+    });
+    page.on('requestfinished', (request) => {
+      if (request.url().endsWith('/status')) answers++;
+    });
+    let last = 0;
+    await until(
+      async () => {
+        await handle.signal('say', { text: `${++last}` });
+        return answers;
+      },
+      (count) => count >= 3,
+      'answers that are not given up',
+    );
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   it('gives the focus to the first field, and back to the button', async () => {
     const { page } = await talker();
     await page.getByRole('button', { name: 'Signal say…' }).press('Enter');

@@ -1,5 +1,5 @@
 /** Starting a workflow from a form, in a browser. */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { Dashboard, until } from '../dashboard.js';
 import { describeInBrowser } from '../required.js';
@@ -63,6 +63,19 @@ describeInBrowser('starting a workflow', () => {
     await onRun(page);
     const [run] = await runs('everything');
     expect(await dashboard.client.handle(run!.workflowId).result()).toEqual(input);
+  });
+
+  it('keeps what was typed in one form of a union while another one is looked at', async () => {
+    const page = await dashboard.visit('/start?workflow=everything');
+    const payment = group(page, 'payment');
+    await payment.getByLabel('number').fill('4242');
+    await payment.getByLabel('Which form').selectOption('invoice');
+    await payment.getByLabel('days').fill('14');
+    await payment.getByLabel('Which form').selectOption('card');
+    expect(await payment.getByLabel('number').inputValue()).toBe('4242');
+    expect(await jsonOf(page)).toMatchObject({ payment: { kind: 'card', number: '4242' } });
+    await payment.getByLabel('Which form').selectOption('invoice');
+    expect(await jsonOf(page)).toMatchObject({ payment: { kind: 'invoice', days: 14 } });
   });
 
   it('follows what is written as JSON, and sends nothing while that is broken', async () => {
@@ -142,6 +155,23 @@ describeInBrowser('starting a workflow', () => {
     expect(sent).toBe(2);
     expect(await runs('shaky')).toHaveLength(1);
     await dashboard.expectNoProblems(/ERR_FAILED/);
+  });
+
+  it('is sent once, however quickly somebody clicks, and stays on its way while somebody goes on typing', async () => {
+    const page = await dashboard.visit('/start?workflow=talker');
+    const held: Route[] = [];
+    await page.route('**/workflow/start', (route) => void held.push(route));
+    const button = page.getByRole('button', { name: 'Start talker' });
+    // Twice before the page could draw anything in between.
+    await button.evaluate((element: { click(): void }) => [element.click(), element.click()]);
+    await until(() => button.isDisabled(), Boolean, 'that it is on its way');
+    await page.getByLabel('greeting').fill('too late');
+    await page.getByLabel('greeting').press('Enter');
+    expect(await button.isDisabled()).toBe(true);
+    expect(held).toHaveLength(1);
+    await held[0]!.continue();
+    await onRun(page);
+    expect(held).toHaveLength(1);
   });
 
   it('is done again with the input of a run, edited', async () => {
