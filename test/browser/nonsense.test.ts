@@ -83,6 +83,51 @@ describeInBrowser('nonsense', () => {
     await expectOnlyText(page);
   });
 
+  it('fits 360 pixels, whatever is said of workflows and runs', async () => {
+    const long = 'x'.repeat(400);
+    const page = await dashboard.visit('/nothing/here', { viewport: { width: 360, height: 640 } });
+    await page.route('**/workflow/catalog', async (route) => {
+      const response = await route.fetch();
+      const catalog = (await response.json()) as { workflows: object[] };
+      const said = { description: `${HTML} ${long}`, signals: [{ name: long.slice(0, 90) }] };
+      const workflows = catalog.workflows.map((entry) => ({ ...entry, ...said }));
+      await route.fulfill({ response, json: { ...catalog, workflows } });
+    });
+    await page.route(`${dashboard.system.server.url}/workers`, async (route) => {
+      const response = await route.fetch();
+      const known = (await response.json()) as { workers: object[] };
+      const workers = known.workers.map((worker) => ({ ...worker, workflows: [long.slice(0, 90)] }));
+      await route.fulfill({ response, json: { ...known, workers } });
+    });
+    await page.route('**/runs/*/why', async (route) => {
+      const response = await route.fetch();
+      const why = (await response.json()) as { reasons: object[] };
+      const summary = `It has failed: ${'long '.repeat(300)}`;
+      await route.fulfill({ response, json: { ...why, summary } });
+    });
+    const { runId } = await dashboard.client.handle(ODD_IDS[1]!).status();
+    const run = `/runs/${encodeURIComponent(ODD_IDS[1]!)}/${runId}`;
+    for (const path of ['/runs', '/start?workflow=sale', '/catalog?workflow=sale', '/workers', run]) {
+      await page.goto(dashboard.url + path);
+      await page
+        .getByText(path === '/runs' ? 'odd' : path === run ? 'It has failed' : 'xxxx')
+        .first()
+        .waitFor();
+      await expectOnlyText(page);
+      const inside = await page
+        .locator('.view')
+        .evaluate(
+          (view: { scrollWidth: number; clientWidth: number }) => view.scrollWidth - view.clientWidth,
+        );
+      expect(inside, path).toBeLessThanOrEqual(0);
+    }
+    const why = page.getByRole('region', { name: 'Why it is where it is' });
+    const below = await why.evaluate(
+      (panel: { scrollHeight: number; clientHeight: number }) => panel.scrollHeight - panel.clientHeight,
+    );
+    expect(below).toBeLessThanOrEqual(0);
+  });
+
   it('shows a megabyte, and what is nested deeper than anybody writes', async () => {
     const note = `${'lorem ipsum '.repeat(87_000)}the end`;
     await dashboard.client
