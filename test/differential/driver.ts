@@ -6,9 +6,10 @@
  * end is cancelled and at last terminated. So every program ends.
  */
 
+import type { CostScope, RunCosts } from '../../src/core/cost/sums.js';
 import { PerdureError } from '../../src/core/errors.js';
 import { CALLBACK_SIGNAL, callbackArguments } from '../../src/core/run/callback.js';
-import type { RunOutcome } from '../../src/engine.js';
+import type { RunOutcome, RunRef } from '../../src/engine.js';
 import type { System } from '../contract/system.js';
 import { Family } from './family.js';
 import type { Holds } from './holds.js';
@@ -28,6 +29,9 @@ export interface Happened {
   runs: RunView[];
   outcomes: Map<string, RunOutcome>;
   played: Played[];
+  /** What each run has spent, asked for by itself; and what the first run's whole tree has. */
+  costs: RunCosts[];
+  treeCosts: RunCosts[];
 }
 
 /** More actions than any program needs: it does not end by being told to. */
@@ -56,7 +60,10 @@ export async function drive(
     const played = await new Driver(system, holds, family, numbering).play();
     const outcomes = new Map<string, RunOutcome>();
     for (const run of family.runs) outcomes.set(run.runId, await outcomeOf(system, run));
-    return { runs: family.runs, outcomes, played };
+    const costs: RunCosts[] = [];
+    for (const run of family.runs) costs.push(...(await costsOf(system, run, 'run')));
+    const treeCosts = await costsOf(system, { workflowId, runId }, 'tree');
+    return { runs: family.runs, outcomes, played, costs, treeCosts };
   } finally {
     await family.stop();
   }
@@ -327,6 +334,16 @@ async function answerOf(call: Promise<unknown>): Promise<Answer> {
     if (!(error instanceof PerdureError)) throw error;
     return { error: { name: error.name, message: error.message } };
   }
+}
+
+async function costsOf(
+  { engine }: System,
+  { workflowId, runId }: RunRef,
+  scope: CostScope,
+): Promise<RunCosts[]> {
+  const costs: RunCosts[] = [];
+  await engine.cost({ workflowId, runId }, scope, (run) => costs.push(run));
+  return costs;
 }
 
 async function outcomeOf(system: System, { workflowId, runId }: RunView): Promise<RunOutcome> {

@@ -6,7 +6,7 @@
  * keeps them too.
  */
 import fc from 'fast-check';
-import { error, quickStep, slowStep, value } from './ingredients.js';
+import { error, quickStep, slowStep, spends, value } from './ingredients.js';
 import type { Action, Block, Program, Statement } from './program.js';
 
 const shortWait: fc.Arbitrary<Statement> = fc.constantFrom<Statement>(
@@ -15,8 +15,8 @@ const shortWait: fc.Arbitrary<Statement> = fc.constantFrom<Statement>(
 );
 
 const hold: fc.Arbitrary<Statement> = fc
-  .constantFrom('try' as const, 'wait' as const, 'abandon' as const)
-  .map((cancellation) => ({ op: 'hold', cancellation }));
+  .tuple(fc.constantFrom('try' as const, 'wait' as const, 'abandon' as const), spends)
+  .map(([cancellation, spent]) => ({ op: 'hold', cancellation, ...spent }));
 
 const quietHang: fc.Arbitrary<Statement> = fc.constantFrom<Statement>(
   { op: 'sleep', long: true },

@@ -1,6 +1,6 @@
 /** What programs are made of: values, errors, and steps that do something with them. */
 import fc from 'fast-check';
-import type { ErrorSpec, Statement, StepBehaviour, StepName, Value } from './program.js';
+import type { ErrorSpec, Spending, Statement, StepBehaviour, StepName, Value } from './program.js';
 
 const text = fc.constantFrom('', 'a', 'no', 'naïve \u2028 😀 "quoted" \\');
 
@@ -47,11 +47,28 @@ export const error: fc.Arbitrary<ErrorSpec> = fc
   .tuple(leafError, fc.option(leafError, { nil: undefined, freq: 3 }))
   .map(([outer, cause]) => (cause ? { ...outer, cause } : outer));
 
+const spending: fc.Arbitrary<Spending> = fc.record(
+  {
+    // Such that a sum of floats would not be exact.
+    amount: fc.constantFrom<number | string>(0, 0.1, 0.2, 3, '0.30', '0.000000001', '123456789.123456789'),
+    currency: fc.constantFrom('USD', 'EUR'),
+    kind: fc.constantFrom('llm', 'http'),
+    label: text,
+    usage: fc.constantFrom<Record<string, number>>({ tokens: 3 }, { tokens: 0.1, calls: 1 }),
+  },
+  { requiredKeys: ['amount'] },
+);
+
+/** Half of the steps spend nothing. */
+export const spends: fc.Arbitrary<{ spends?: Spending[] }> = fc
+  .option(fc.array(spending, { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 2 })
+  .map((each) => (each ? { spends: each } : {}));
+
 const failing = (min: number, max: number): fc.Arbitrary<StepBehaviour> =>
   fc.record({ kind: fc.constant('fail' as const), times: fc.integer({ min, max }), error });
 const returning: fc.Arbitrary<StepBehaviour> = value.map((each) => ({ kind: 'return', value: each }));
 const stepOf = (step: fc.Arbitrary<StepName>, does: fc.Arbitrary<StepBehaviour>): fc.Arbitrary<Statement> =>
-  fc.record({ step, does }).map((each) => ({ op: 'step', ...each }));
+  fc.record({ step, does, spent: spends }).map(({ spent, ...each }) => ({ op: 'step', ...each, ...spent }));
 
 export const quickStep: fc.Arbitrary<Statement> = fc.oneof(
   { weight: 10, arbitrary: stepOf(fc.constant('act'), returning) },
@@ -64,5 +81,7 @@ export const quickStep: fc.Arbitrary<Statement> = fc.oneof(
 
 /** Waits out a timeout, so it takes its time. */
 export const slowStep: fc.Arbitrary<Statement> = fc
-  .record({ step: fc.constantFrom('slow', 'silent'), times: fc.integer({ min: 1, max: 2 }) })
-  .map(({ step, times }) => ({ op: 'step', step, does: { kind: 'hang', times } }) as Statement);
+  .record({ step: fc.constantFrom('slow', 'silent'), times: fc.integer({ min: 1, max: 2 }), spent: spends })
+  .map(
+    ({ step, times, spent }) => ({ op: 'step', step, does: { kind: 'hang', times }, ...spent }) as Statement,
+  );

@@ -1,4 +1,5 @@
 /** What an event says, in words that are the same on every engine. What is left out or made equal here is named with its reason. */
+import type { CostRecord } from '../../src/core/cost/cost.js';
 import type { Execution, HistoryEvent, StepSettings } from '../../src/core/history/event.js';
 import type { Failure } from '../../src/core/history/failure.js';
 import { PAUSE_SIGNAL } from '../../src/core/run/pause.js';
@@ -60,6 +61,8 @@ function meant(key: string, value: unknown): unknown {
       return withoutStacks(value as Failure);
     case 'settings':
       return followed(value as StepSettings);
+    case 'costs':
+      return (value as CostRecord[]).map(({ at: _, activityId: __, ...said }) => said);
     case 'cause':
       return typeof value === 'string' ? value.replace(...PARENTS_REQUEST) : value;
     case 'parent': {

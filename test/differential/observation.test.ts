@@ -40,7 +40,11 @@ function observedOf(events: { type: string; attributes: object }[]): Observation
     trace: null,
   };
   const played = { action: { at: 0, do: 'go' }, answer: { value: 'sent' } } as const;
-  const happened = { runs: [run], outcomes: new Map([['run', outcome]]), played: [played, played] };
+  const spent = [{ workflowId: 'main', runId: 'run', workflowType: 'program', records: [] }];
+  const happened = {
+    ...{ runs: [run], outcomes: new Map([['run', outcome]]), played: [played, played] },
+    ...{ costs: spent, treeCosts: spent },
+  };
   return observe(happened, new Numbering({ workflow: 'program', body: [], script: [] }), 'default');
 }
 

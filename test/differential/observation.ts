@@ -17,6 +17,7 @@ import type { Numbering } from './numbering.js';
 import type { StepBehaviour } from './program.js';
 import { NOTES, type RunView } from './run-view.js';
 import { Sites } from './sites.js';
+import { wrongCosts } from './spent.js';
 
 export interface ObservedEvent {
   type: EventTypeName;
@@ -47,9 +48,17 @@ export interface Observation {
 
 export function observe(happened: Happened, numbering: Numbering, catalog: string): Observation {
   const names = new Names(happened.runs, catalog);
-  const runs = happened.runs.map((run) =>
-    observeRun(run, happened.outcomes.get(run.runId)!, numbering, names, happened.played.length),
-  );
+  const costs = wrongCosts(happened);
+  const runs = happened.runs.map((run) => {
+    const observed = observeRun(
+      run,
+      happened.outcomes.get(run.runId)!,
+      numbering,
+      names,
+      happened.played.length,
+    );
+    return { ...observed, brokenRules: [...observed.brokenRules, ...costs.get(run.runId)!] };
+  });
   return {
     runs: runs.sort((one, other) => (one.who < other.who ? -1 : 1)),
     answers: happened.played.map(({ action, answer }) => ({

@@ -22,9 +22,9 @@ export type Block = Statement[];
 
 /** `site` is the statement's number in the program, `ms` a duration that no other statement has (numbering.ts). */
 export type Statement = { site?: number; ms?: number } & (
-  | { op: 'step'; step: StepName; does: StepBehaviour }
+  | { op: 'step'; step: StepName; does: StepBehaviour; spends?: Spending[] }
   /** A step that is under way until the script releases it, or until it is cancelled. */
-  | { op: 'hold'; cancellation: 'try' | 'wait' | 'abandon' }
+  | { op: 'hold'; cancellation: 'try' | 'wait' | 'abandon'; spends?: Spending[] }
   | { op: 'sleep'; long: boolean }
   /** For the next `go`. A short timeout always passes first, a long one never does. */
   | { op: 'wait'; timeout: 'none' | 'short' | 'long' }
@@ -71,6 +71,15 @@ export type StepBehaviour =
   | { kind: 'beat' }
   /** Waits for its AbortSignal for that many attempts. */
   | { kind: 'hang'; times: number };
+
+/** What every attempt of a step says first that it has spent. */
+export interface Spending {
+  amount: number | string;
+  currency?: string;
+  kind?: string;
+  label?: string;
+  usage?: Record<string, number>;
+}
 
 export interface ErrorSpec {
   as:

@@ -55,6 +55,8 @@ export class Coverage {
   readonly #actions: Counts = new Map();
   readonly #statuses: Counts = new Map();
   readonly #types: Counts = new Map();
+  /** What was spent, by the events that tell of it. */
+  readonly #costs: Counts = new Map();
 
   add(program: Program, trial: Trial): void {
     this.#programs++;
@@ -76,6 +78,8 @@ export class Coverage {
       for (const event of run.phases.flat()) {
         this.#events++;
         increment(this.#types, event.type);
+        const { costs = [] } = event.meaning as { costs?: unknown[] };
+        for (const _ of costs) increment(this.#costs, event.type);
       }
     }
   }
@@ -87,6 +91,7 @@ export class Coverage {
       `actions:    ${listed(this.#actions)}`,
       `statements: ${listed(this.#statements)}`,
       `events:     ${listed(this.#types)}`,
+      `costs:      ${listed(this.#costs)}`,
     ].join('\n');
   }
 }

@@ -156,9 +156,13 @@ export class Interpreter {
     const site = statement.site!;
     switch (statement.op) {
       case 'step':
-        return (steps[statement.step] as Step)({ site, does: statement.does });
+        return (steps[statement.step] as Step)({ site, does: statement.does, spends: statement.spends });
       case 'hold':
-        return holdSteps[statement.cancellation]({ site, holds: this.input.holds });
+        return holdSteps[statement.cancellation]({
+          site,
+          holds: this.input.holds,
+          spends: statement.spends,
+        });
       case 'sleep':
         return sleep(statement.ms!);
       case 'wait':

@@ -1,16 +1,22 @@
 import { step, stepContext, z } from 'perdure';
-import type { StepBehaviour } from '../../program.js';
+import type { Spending, StepBehaviour } from '../../program.js';
 import { errorOf } from './errors.js';
 import { valueFrom } from './values.js';
 
 interface ActInput {
   site: number;
   does: StepBehaviour;
+  spends?: Spending[];
 }
 
 const quick = { initialInterval: 5, backoffCoefficient: 1, maximumInterval: 5 } as const;
 
-async function behave({ does }: ActInput): Promise<unknown> {
+function spend(spends: Spending[] = []): void {
+  for (const each of spends) stepContext().cost(each);
+}
+
+async function behave({ does, spends }: ActInput): Promise<unknown> {
+  spend(spends);
   const { attempt, heartbeat, lastHeartbeat } = stepContext();
   switch (does.kind) {
     case 'return':
@@ -80,18 +86,22 @@ export const strict = step({
   inputSchema: z.object({
     site: z.number(),
     does: z.looseObject({ kind: z.string(), times: z.number().max(2).optional() }),
+    spends: z.array(z.any()).optional(),
     extra: z.string().default('given'),
   }),
   outputSchema: z.object({ attempt: z.number() }),
-  fn: async ({ site, does }) => (await behave({ site, does: does as StepBehaviour })) as { attempt: number },
+  fn: async ({ site, does, spends }) =>
+    (await behave({ site, does: does as StepBehaviour, spends })) as { attempt: number },
 });
 
 interface HoldInput {
   site: number;
   holds: string;
+  spends?: Spending[];
 }
 
-async function holding({ site, holds }: HoldInput): Promise<string> {
+async function holding({ site, holds, spends }: HoldInput): Promise<string> {
+  spend(spends);
   const { signal, heartbeat, runId, attempt } = stepContext();
   const beat = setInterval(() => heartbeat(), 100);
   try {
