@@ -5,6 +5,7 @@ import { Numbering } from './numbering.js';
 import { type Observation, observe } from './observation.js';
 import type { StepBehaviour } from './program.js';
 import { RunView } from './run-view.js';
+import { wrongCosts } from './spent.js';
 
 const TURN = ['WORKFLOW_TASK_SCHEDULED', 'WORKFLOW_TASK_STARTED', 'WORKFLOW_TASK_COMPLETED'];
 
@@ -93,3 +94,22 @@ test.each([
     );
   },
 );
+
+test.each(['run', 'tree'])('what scope %s leaves out of what a step has spent is told', (scope) => {
+  const run = new RunView('main', 'run');
+  const said = { kind: 'llm', label: null, currency: 'USD', amount: '0.1', usage: {} };
+  const records = [{ at: 0, stepName: 'act', activityId: '1', attempt: 1, ...said }];
+  run.add({
+    ...{ id: 1, at: 0, type: 'ACTIVITY_TASK_SCHEDULED' },
+    attributes: { activityId: '1', stepName: 'act', input: ['{"site":1}'] },
+  } as unknown as HistoryEvent);
+  run.add({
+    ...{ id: 2, at: 0, type: 'ACTIVITY_TASK_COMPLETED' },
+    attributes: { scheduledEventId: 1, costs: records },
+  } as unknown as HistoryEvent);
+  const spent = { workflowId: 'main', runId: 'run', workflowType: 'program' };
+  const told = (left: string) => [{ ...spent, records: left === scope ? [] : records }];
+  const happened = { runs: [run], outcomes: new Map(), played: [] };
+  const found = wrongCosts({ ...happened, costs: told('run'), treeCosts: told('tree') }).get('run');
+  expect(found).toEqual([expect.stringContaining(`scope ${scope} says , and the history`)]);
+});
