@@ -61,6 +61,7 @@ export type ProtectedTable =
   | 'catalogs'
   | 'secrets'
   | 'purses'
+  | 'closings'
   | 'tip';
 
 const placeOf = (table: string, runKey: number, position: number) => `${table}/${runKey}/${position}/`;

@@ -426,15 +426,17 @@ export class Tables {
 
   /** Closed runs of whose children some are still to end. */
   closings(): string[] {
+    for (const problem of this.closingProblems())
+      this.onUnreadable('a run of whose children some are still to end', new Error(problem));
     const rows = reading(() => this.#sql.closings.all() as ClosingRow[]);
     return this.#idsOf(rows.filter(isSoundClosing).map((row) => row.run_key));
   }
 
-  *closingProblems(): Generator<string> {
-    for (const row of this.#sql.closings.iterate()) {
-      if (isSoundClosing(row as ClosingRow)) continue;
-      yield 'which run has children that are still to end does not fit its checksum';
-    }
+  closingProblems(): string[] {
+    const rows = reading(() => this.#sql.closings.all() as ClosingRow[]);
+    return rows
+      .filter((row) => !isSoundClosing(row))
+      .map((row) => `that children of run number ${row.run_key} are still to end does not fit its checksum`);
   }
 
   isClosing(key: number): boolean {
