@@ -58,19 +58,19 @@ async function fromServer(command: Command, part: string, signal: AbortSignal): 
   const { quick } = await connect(command);
   const { bytes, read } = await quick.backup({ signal });
   const out = await create(part);
+  const progress = new ProgressLine(bytes, megabytes);
   try {
-    const progress = new ProgressLine(bytes, megabytes);
     let done = 0;
     for await (const piece of read()) {
       await out.writeFile(piece);
       done += piece.length;
       progress.show(done);
     }
-    progress.clear();
     if (done !== bytes)
       throw new CommandError(EXIT.failed, `the copy broke off after ${done} of ${bytes} bytes: try again`);
     await out.sync();
   } finally {
+    progress.clear();
     await out.close();
   }
 }
@@ -80,12 +80,15 @@ async function fromFolder(data: string, part: string, signal: AbortSignal): Prom
   await (await create(part)).close();
   rmSync(part);
   let progress: ProgressLine | undefined;
-  await copyDataFolder(data, part, ({ done, total }) => {
-    signal.throwIfAborted();
-    progress ??= new ProgressLine(total, (pages) => `${pages} pages`);
-    progress.show(done);
-  });
-  progress?.clear();
+  try {
+    await copyDataFolder(data, part, ({ done, total }) => {
+      signal.throwIfAborted();
+      progress ??= new ProgressLine(total, (pages) => `${pages} pages`);
+      progress.show(done);
+    });
+  } finally {
+    progress?.clear();
+  }
 }
 
 async function create(path: string) {
