@@ -64,14 +64,16 @@ it('runs when it is told to, without losing its time', async () => {
   expect(reports).toEqual(['2030-01-01T06:00:00Z', '2030-01-01T06:00:00.000Z']);
 });
 
-it('ends when it is stopped, and can be started again under the same id', async () => {
+it('ends when it is stopped, and goes on when it is reset', async () => {
   const job = await start();
   await env.advance('12 hours');
   await job.stop();
   expect(await job.status()).toMatchObject({ status: 'cancelled' });
   await env.advance('48 hours');
   expect(reports).toHaveLength(1);
-  await start();
+  await expect(start()).rejects.toThrow(/daily-report/);
+  const again = await job.reset({ toStart: true });
   await env.advance('12 hours');
+  expect(await again.status()).toMatchObject({ status: 'running' });
   expect(reports.length).toBeGreaterThan(1);
 });

@@ -105,6 +105,14 @@ class FaultyDatabase {
     return new FaultyStatement(this.db.prepare(sql), this, sql);
   }
 
+  function(
+    name: string,
+    options: Database.RegistrationOptions,
+    action: (...args: unknown[]) => unknown,
+  ): void {
+    this.db.function(name, options, action);
+  }
+
   pragma(text: string, options?: Database.PragmaOptions): unknown {
     return this.call('setting', text).execute(() => this.db.pragma(text, options));
   }

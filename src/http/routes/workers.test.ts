@@ -19,6 +19,7 @@ it('lists workers with what the engine knows of them, and null for the rest', as
     { ...known, connectedAt: 0, lastSeenAt: 1_000 },
     { ...unknown, connectedAt: null, lastSeenAt: 2_000 },
   ]);
+  vi.spyOn(engine, 'catalogNames').mockResolvedValue(['default', 'deserted']);
   const response = await call('/workers');
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({
@@ -26,6 +27,7 @@ it('lists workers with what the engine knows of them, and null for the rest', as
       { ...known, connectedAt: '1970-01-01T00:00:00.000Z', lastSeenAt: '1970-01-01T00:00:01.000Z' },
       { ...unknown, connectedAt: null, lastSeenAt: '1970-01-01T00:00:02.000Z' },
     ],
+    catalogs: ['default', 'deserted'],
   });
 });
 

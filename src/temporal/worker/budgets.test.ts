@@ -42,7 +42,8 @@ describe('what an attempt has spent', () => {
   });
 
   it('is not told to a purse that is no more', async () => {
-    const { heard, said, telling } = purse(refused(CODE.NOT_FOUND));
+    // Neither it nor its history, and it was not opened by another either.
+    const { heard, said, telling } = purse(...Array.from({ length: 3 }, () => refused(CODE.NOT_FOUND)));
     await telling;
     expect([heard, said]).toEqual([[], []]);
   });
