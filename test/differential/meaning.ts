@@ -31,6 +31,8 @@ export function meaningOf(event: HistoryEvent): Record<string, unknown> {
   const meaning: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(event.attributes)) {
     if (LEFT_OUT.has(key) || value === undefined) continue;
+    // Of steps that the end of the run left under way: a cluster forgets them.
+    if (key === 'costs' && event.type.startsWith('WORKFLOW_EXECUTION_')) continue;
     // Temporal tells who was reached, not which run of it.
     if (key === 'workflowExecution' && event.type.startsWith('EXTERNAL_')) {
       meaning[key] = (value as Execution).workflowId;

@@ -28,15 +28,15 @@ export function wrongCosts({ runs, costs, treeCosts }: Happened): Map<string, st
   return wrong;
 }
 
-const costsOf = ({ attributes }: HistoryEvent): CostRecord[] =>
-  (attributes as { costs?: CostRecord[] }).costs ?? [];
-
 const ENDS: ReadonlySet<string> = new Set([
   'ACTIVITY_TASK_COMPLETED',
   'ACTIVITY_TASK_FAILED',
   'ACTIVITY_TASK_TIMED_OUT',
   'ACTIVITY_TASK_CANCELED',
 ]);
+
+const costsOf = ({ type, attributes }: HistoryEvent): CostRecord[] =>
+  ENDS.has(type) ? ((attributes as { costs?: CostRecord[] }).costs ?? []) : [];
 
 function hasEnded({ events }: RunView, { activityId }: CostRecord): boolean {
   return events.some((event) => {
