@@ -9,7 +9,8 @@ import { invariant } from '../core/invariant.js';
 import { successorOf } from './calls/outcome.js';
 import { type ActiveRun, EVENT_BEFORE } from './store/active-run.js';
 import { checkCommit } from './store/check/projection-check.js';
-import type { RunRow, Tables } from './store/tables/tables.js';
+import type { RunRow } from './store/tables/run-row.js';
+import type { Tables } from './store/tables/tables.js';
 
 /** Reading everything again after every commit is for tests with few runs and short histories. */
 const MAX_EVENTS = 300;
@@ -119,7 +120,7 @@ function childProblems(tables: Tables, row: RunRow, events: readonly HistoryEven
       continue;
     }
     // A restart goes on with those that are left.
-    if (tables.isClosing(row.key)) continue;
+    if (tables.closings.has(row.key)) continue;
     const { parentClosePolicy } = (events[initiatedEventId - 1] as Initiated).attributes;
     if (isReset || !isSame || child.closed_at !== null || parentClosePolicy === 'ABANDON') continue;
     const heard = eventsWithInbox(tables, child);

@@ -4,7 +4,8 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { CATALOG, complete, Folder, ScriptedWorker, step, timer } from './scripted-worker.fixture.js';
 import { problemsOnDisk } from './store/check/projection-check.js';
-import { type RunRow, Tables } from './store/tables/tables.js';
+import type { RunRow } from './store/tables/run-row.js';
+import { Tables } from './store/tables/tables.js';
 
 let folder: Folder;
 beforeEach(() => {

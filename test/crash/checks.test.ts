@@ -1,6 +1,6 @@
 /** The oracle itself: it sees what is lost, and takes nothing for lost that is not. */
 import { expect, test } from 'vitest';
-import type { RunRow } from '../../src/embedded/store/tables/tables.js';
+import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
 import { checkDisk } from './checks.js';
 import type { Disk, StoredRun } from './disk.js';
 import { Operations } from './operations.js';

@@ -8,7 +8,8 @@ import type { HistoryEvent, NewEvent } from '../../src/core/history/event.js';
 import { checkDataFolder } from '../../src/embedded/store/check/check.js';
 import { MIGRATIONS } from '../../src/embedded/store/folder/schema.js';
 import type { PurseRow } from '../../src/embedded/store/tables/purse-table.js';
-import { type RunRow, Tables } from '../../src/embedded/store/tables/tables.js';
+import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
+import { Tables } from '../../src/embedded/store/tables/tables.js';
 
 export interface StoredRun {
   row: RunRow;

@@ -6,7 +6,8 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type RunRow, Tables } from '../../src/embedded/store/tables/tables.js';
+import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
+import { Tables } from '../../src/embedded/store/tables/tables.js';
 
 /** - before: nothing is written. - after: all is written, but the answer says that it failed. - full: no space. */
 export type CommitFault = 'before' | 'after' | 'full';

@@ -7,7 +7,8 @@ import { CLOSE_EVENTS, type HistoryEvent } from '../../src/core/history/event.js
 import type { StepTask } from '../../src/core/task.js';
 import type { ActiveRun } from '../../src/embedded/store/active-run.js';
 import { checkCommit, problemsOnDisk } from '../../src/embedded/store/check/projection-check.js';
-import type { RunRow, Tables } from '../../src/embedded/store/tables/tables.js';
+import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
+import type { Tables } from '../../src/embedded/store/tables/tables.js';
 import { Ledger, type Touched } from './ledger.js';
 import { type RecordedChild, RunRecord, Violation } from './run-record.js';
 import type { Instant } from './virtual-time.js';
@@ -258,7 +259,7 @@ export class Oracle {
   #checkChildrenOfClosed(tables: Tables): void {
     for (const [parent, children] of this.#toHear) {
       for (const child of children) if (!this.#goesOn(child)) children.delete(child);
-      if (tables.isClosing(parent.key)) continue;
+      if (tables.closings.has(parent.key)) continue;
       this.#toHear.delete(parent);
       for (const { workflowId, policy } of children) {
         throw new Violation(

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { HistoryEvent, NewEvent } from '../../src/core/history/event.js';
-import { type RunRow, Tables } from '../../src/embedded/store/tables/tables.js';
+import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
+import { Tables } from '../../src/embedded/store/tables/tables.js';
 
 export interface StoredRun {
   row: RunRow;

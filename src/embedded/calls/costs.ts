@@ -12,7 +12,7 @@ import type { HistoryEvent } from '../../core/history/event.js';
 import type { RunSelector } from '../../engine.js';
 import type { Kernel } from '../kernel.js';
 import { DamagedRunError } from '../store/damage.js';
-import type { RunRow } from '../store/tables/tables.js';
+import type { RunRow } from '../store/tables/run-row.js';
 import type { ClosedCosts } from './closed-costs.js';
 
 /** How long runs are read at a time before others get their turn. */

@@ -20,7 +20,7 @@ import type {
 } from '../../engine.js';
 import type { Kernel } from '../kernel.js';
 import type { ActiveRun, HeldBack } from '../store/active-run.js';
-import type { RunRow } from '../store/tables/tables.js';
+import type { RunRow } from '../store/tables/run-row.js';
 import { type ClosedRun, closedRunOf, outcomeOf, successorOf } from './outcome.js';
 import { Waiters } from './waiting.js';
 

@@ -58,7 +58,7 @@ export class Starting {
   }
 
   #storedKey(key: string): KnownKey | undefined {
-    const stored = this.kernel.tables.idempotency(key);
+    const stored = this.kernel.tables.startedWith(key);
     if (!stored) return undefined;
     const { fingerprint, workflowId, runId } = stored;
     return { fingerprint, ref: { workflowId, runId } };
@@ -67,7 +67,7 @@ export class Starting {
   #remember({ key, fingerprint }: Idempotency, run: ActiveRun, ref: RunRef): void {
     this.#keysUnderWay.set(key, { fingerprint, ref });
     this.kernel.commit.include(run);
-    this.kernel.commit.write(() => this.kernel.tables.saveIdempotency(key, fingerprint, run.key), run);
+    this.kernel.commit.write(() => this.kernel.tables.idempotency.save(key, fingerprint, run.key), run);
     this.kernel.commit.afterCommit(() => this.#keysUnderWay.delete(key));
   }
 

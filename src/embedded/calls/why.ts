@@ -29,7 +29,7 @@ import type { Kernel } from '../kernel.js';
 import { firstTurnDueAt, type PendingChild, type PendingStep, treeOf } from '../state/run-state.js';
 import type { ActiveRun } from '../store/active-run.js';
 import { DamagedRunError } from '../store/damage.js';
-import type { RunRow } from '../store/tables/tables.js';
+import type { RunRow } from '../store/tables/run-row.js';
 import { stepNeed, turnNeed } from '../workers/task-need.js';
 import { successorOf } from './outcome.js';
 

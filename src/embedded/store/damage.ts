@@ -78,3 +78,15 @@ export function readingRun<T>(runKey: number, read: () => T): T {
     throw new DamagedRunError(runKey, (error as Error).message);
   }
 }
+
+/** What is wrong with the rows, in the words of whoever looks for what is damaged. */
+export function* damagedAmong<Row>(rows: Iterable<Row>, requireSound: (row: Row) => void): Generator<string> {
+  for (const row of rows) {
+    try {
+      requireSound(row);
+    } catch (error) {
+      if (!(error instanceof DamagedRowError)) throw error;
+      yield error.message;
+    }
+  }
+}

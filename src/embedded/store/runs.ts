@@ -12,7 +12,8 @@ import { InvariantError } from '../../core/invariant.js';
 import type { RunRef, RunSelector } from '../../engine.js';
 import type { ActiveRun } from './active-run.js';
 import { DamagedRowError, DamagedRunError, isCorruption } from './damage.js';
-import type { RunRow, Tables } from './tables/tables.js';
+import type { RunRow } from './tables/run-row.js';
+import type { Tables } from './tables/tables.js';
 
 /** Runs looked at after one commit, so that many busy ones do not slow every commit down. */
 const MAX_LOOKS = 500;

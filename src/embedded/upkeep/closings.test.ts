@@ -70,7 +70,7 @@ const open = (): string[] =>
     .listRuns({ status: 'running' }, { from: 0, before: Number.MAX_SAFE_INTEGER }, 1_000)
     .map((row) => row.workflow_id);
 
-const hasEnded = () => open().length === 0 && tables.closings().length === 0;
+const hasEnded = () => open().length === 0 && tables.closingRuns().length === 0;
 
 const typesOf = async (workflowId: string) =>
   (await engine.history({ workflowId }, { afterEventId: 0, limit: 100 })).events.map(({ type }) => type);
@@ -86,7 +86,7 @@ describe('a large family', () => {
     expect(open()).toHaveLength(CHILDREN - PIECE + 1);
     await engine.signal(other, 'go', []);
     expect(open().length).toBeGreaterThan(PIECE);
-    await until(() => open().length === 1 && tables.closings().length === 0);
+    await until(() => open().length === 1 && tables.closingRuns().length === 0);
     expect(open()).toEqual(['other']);
     expect(Math.max(...commits)).toBeLessThanOrEqual(PIECE + 1);
     for (let index = 0; index < CHILDREN; index++) {
@@ -118,7 +118,7 @@ describe('a large family', () => {
       await until(() => open().length === 1);
       expect((await worker.next('turn')).workflowId).toBe('other');
       expect(worker.pending('turn')).toEqual([]);
-      await until(() => tables.closings().length === 0);
+      await until(() => tables.closingRuns().length === 0);
       await engine.close();
     }
   });
@@ -130,13 +130,13 @@ describe('a large family', () => {
     await engine.signal(root, 'go', []);
     onCommit = () => killed.push(folder.asKilled());
     await worker.turn(complete());
-    await until(() => killed.length > CHILDREN / PIECE && tables.closings().length === 0);
+    await until(() => killed.length > CHILDREN / PIECE && tables.closingRuns().length === 0);
     onCommit = () => {};
     await engine.close();
     for (const each of killed) {
       engine = opened(each);
       await start('other');
-      await until(() => tables.closings().length === 0);
+      await until(() => tables.closingRuns().length === 0);
       for (let index = 0; index < CHILDREN; index++) {
         const types = await typesOf(`root/${index}`);
         expect(types.filter((type) => type === 'WORKFLOW_EXECUTION_CANCEL_REQUESTED')).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('a large family', () => {
       killed.push(folder.asKilled());
     };
     await engine.terminate(root, 'enough');
-    const isOver = () => open().length === 1 && tables.closings().length === 0;
+    const isOver = () => open().length === 1 && tables.closingRuns().length === 0;
     await until(isOver);
     expect(open()).toEqual(['deep/0']);
     expect(Math.max(...commits)).toBeLessThanOrEqual(PIECE + 1);
@@ -170,7 +170,7 @@ describe('a large family', () => {
       engine = opened(each);
       engine.flush();
       await start('other');
-      await until(() => open().length === 2 && tables.closings().length === 0);
+      await until(() => open().length === 2 && tables.closingRuns().length === 0);
       await engine.close();
     }
   });
@@ -245,7 +245,7 @@ describe('a child that is still to end', () => {
     await engine.reset(root, { stepName: 'work' });
     const ended = (await typesOf('root')).filter((type) => type === 'CHILD_WORKFLOW_EXECUTION_TERMINATED');
     expect(ended).toHaveLength(CHILDREN);
-    await until(() => tables.closings().length === 0);
+    await until(() => tables.closingRuns().length === 0);
     expect(open()).toEqual(['root']);
   });
 });

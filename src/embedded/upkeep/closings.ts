@@ -52,7 +52,7 @@ export class Closings {
 
   /** Before any other run is taken up: it may be one of those that are still to end. */
   start(): void {
-    for (const runId of this.damage.contain(() => this.kernel.tables.closings()) ?? []) {
+    for (const runId of this.damage.contain(() => this.kernel.tables.closingRuns()) ?? []) {
       const run = this.damage.contain(() => this.kernel.runs.get(runId));
       if (run) this.#waiting.push(this.#familyOf(run, true));
     }
@@ -155,7 +155,7 @@ export class Closings {
     let isWritten = false;
     const mark = () => {
       isWritten = false;
-      tables.markClosing(key);
+      tables.closings.mark(key);
       isWritten = true;
     };
     commit.write(mark, closing);
@@ -167,7 +167,7 @@ export class Closings {
   }
 
   #unmark({ key, isMarked }: Family): void {
-    if (isMarked) this.kernel.commit.write(() => this.kernel.tables.unmarkClosing(key));
+    if (isMarked) this.kernel.commit.write(() => this.kernel.tables.closings.unmark(key));
   }
 
   #drop(family: Family): void {

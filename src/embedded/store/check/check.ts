@@ -104,9 +104,9 @@ function checkTables(db: Database.Database, problems: Problem[]): number {
   for (const key of (keys ?? []).sort((a, b) => a - b)) checkRun(tables, key, problems);
   tables.registrations.lookThrough();
   const looks = [
-    () => tables.idempotencyProblems(),
+    () => tables.idempotency.problems(),
     () => tables.purses.problems(),
-    () => tables.closingProblems(),
+    () => tables.closings.problems(),
   ];
   for (const look of looks) {
     attempt(problems, 'a table', () => {

@@ -8,7 +8,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { invariant } from '../../../core/invariant.js';
 import { markArrived } from '../../state/arrivals.js';
 import type { ActiveRun } from '../active-run.js';
-import type { RunRow, Tables } from '../tables/tables.js';
+import type { RunRow } from '../tables/run-row.js';
+import type { Tables } from '../tables/tables.js';
 
 /** Histories beyond this are not read again after every commit of their run, but after one of some. */
 const MAX_EVENTS_EACH_TIME = 500;

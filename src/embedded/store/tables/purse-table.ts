@@ -1,7 +1,7 @@
 /** The table of purses. */
 import type Database from 'better-sqlite3';
 import { rowChecksum } from '../checksum.js';
-import { DamagedRowError, reading } from '../damage.js';
+import { DamagedRowError, damagedAmong, reading } from '../damage.js';
 
 /** What a tree of runs may spend and has spent: decimal texts. */
 export interface PurseRow {
@@ -40,16 +40,8 @@ export class PurseTable {
     return row && sound(row);
   }
 
-  /** Goes over all of them, in the words of whoever looks for what is damaged. */
-  *problems(): Generator<string> {
-    for (const row of this.#sql.all.iterate()) {
-      try {
-        sound(row as Stored);
-      } catch (error) {
-        if (!(error instanceof DamagedRowError)) throw error;
-        yield error.message;
-      }
-    }
+  problems(): Iterable<string> {
+    return damagedAmong(this.#sql.all.iterate() as Iterable<Stored>, sound);
   }
 
   /** A run of the tree was removed; the purse goes with the last. */

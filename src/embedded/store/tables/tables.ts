@@ -1,17 +1,17 @@
 /**
  * The statements: everything the engine reads from and writes to the database. No decision is made here.
  *
- * Values are always bound; the only text that is put together is the WHERE clause of the run list, from fixed pieces.
+ * Values are always bound; the only texts that are put together are those of a run's columns and the WHERE clause of the run
+ * list, from fixed pieces.
  */
 import type Database from 'better-sqlite3';
 import type { CostRecord } from '../../../core/cost/cost.js';
 import type { NewEvent } from '../../../core/history/event.js';
 import { invariant } from '../../../core/invariant.js';
 import type { Paused } from '../../../core/run/pause.js';
-import type { ResultFormat, RunStatus } from '../../../core/run/run.js';
-import { versionFromText, versionText } from '../../../core/run/version.js';
-import type { RunFilter, RunRef, TraceInfo } from '../../../engine.js';
-import { applyEvent, type Delivery, initialState, treeOf } from '../../state/run-state.js';
+import { versionFromText } from '../../../core/run/version.js';
+import type { RunFilter, TraceInfo } from '../../../engine.js';
+import { applyEvent, type Delivery, initialState } from '../../state/run-state.js';
 import { ActiveRun, type HeldBack, type Saved } from '../active-run.js';
 import { checksumOf, rowChecksum } from '../checksum.js';
 import {
@@ -23,39 +23,29 @@ import {
   storageFailure,
 } from '../damage.js';
 import { Inbox, type InboxGroup } from '../inbox.js';
+import { ClosingTable } from './closing-table.js';
 import { Histories } from './histories.js';
+import { IdempotencyTable } from './idempotency-table.js';
 import { PurseTable } from './purse-table.js';
 import { Registrations } from './registrations.js';
-
-export interface RunRow {
-  key: number;
-  run_id: string;
-  workflow_id: string;
-  workflow_type: string;
-  catalog: string;
-  status: RunStatus;
-  started_at: number;
-  closed_at: number | null;
-  first_run_id: string;
-  format: ResultFormat | null;
-  is_active: 0 | 1;
-  wake_at: number | null;
-  held_back: string | null;
-  version: string | null;
-  paused: string | null;
-  trace: string | null;
-  damaged: string | null;
-  checksum: number | null;
-  trace_checksum: number | null;
-  /** For runs that have a parent. */
-  tree: string | null;
-}
+import {
+  checksumOfTrace,
+  INSERT_RUN,
+  insertedValues,
+  type RunRow,
+  requireSound,
+  rowOf,
+  UPDATE_RUN,
+  updatedValues,
+} from './run-row.js';
 
 /** Rows that a question to which a rough answer will do may look at. */
 const LOOKED_AT = 10_000;
 
 export class Tables {
+  readonly closings: ClosingTable;
   readonly history: Histories;
+  readonly idempotency: IdempotencyTable;
   readonly purses: PurseTable;
   readonly registrations: Registrations;
   readonly #db: Database.Database;
@@ -73,17 +63,14 @@ export class Tables {
 
   constructor(db: Database.Database) {
     this.#db = db;
+    this.closings = new ClosingTable(db);
     this.history = new Histories(db);
+    this.idempotency = new IdempotencyTable(db);
     this.purses = new PurseTable(db);
     this.registrations = new Registrations(db, (what, error) => this.onUnreadable(what, error));
     this.#sql = {
-      insertRun: db.prepare(
-        `INSERT INTO runs (key, run_id, workflow_id, workflow_type, catalog, status, started_at, closed_at, first_run_id, format, is_active, wake_at, held_back, version, paused, tree, checksum)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ),
-      updateRun: db.prepare(
-        'UPDATE runs SET status = ?, closed_at = ?, format = ?, is_active = ?, wake_at = ?, held_back = ?, version = ?, paused = ?, checksum = ? WHERE key = ?',
-      ),
+      insertRun: db.prepare(INSERT_RUN),
+      updateRun: db.prepare(UPDATE_RUN),
       updateTrace: db.prepare('UPDATE runs SET trace = ?, trace_checksum = ? WHERE key = ?'),
       insertInbox: db.prepare('INSERT INTO inbox (run_key, seq, events, checksum) VALUES (?, ?, ?, ?)'),
       deleteInbox: db.prepare('DELETE FROM inbox WHERE run_key = ? AND seq < ?'),
@@ -93,9 +80,6 @@ export class Tables {
       ),
       deleteStep: db.prepare('DELETE FROM steps WHERE run_key = ? AND scheduled_event_id = ?'),
       deleteSteps: db.prepare('DELETE FROM steps WHERE run_key = ?'),
-      insertIdempotency: db.prepare(
-        'INSERT INTO idempotency (key, fingerprint, run_key, checksum) VALUES (?, ?, ?, ?)',
-      ),
       runById: db.prepare('SELECT * FROM runs WHERE run_id = ?'),
       latestRun: db.prepare('SELECT * FROM runs WHERE workflow_id = ? ORDER BY key DESC LIMIT 1'),
       maxKey: db.prepare('SELECT coalesce(max(key), 0) FROM runs').pluck(),
@@ -124,8 +108,6 @@ export class Tables {
         'UPDATE runs SET damaged = NULL, is_active = (closed_at IS NULL) WHERE damaged IS NOT NULL',
       ),
       runByKey: db.prepare('SELECT * FROM runs WHERE key = ?'),
-      idempotency: db.prepare('SELECT * FROM idempotency WHERE key = ?'),
-      idempotencyKeys: db.prepare('SELECT * FROM idempotency'),
       expired: db
         .prepare(
           `SELECT key FROM runs WHERE closed_at IS NOT NULL AND closed_at <= ?
@@ -134,10 +116,6 @@ export class Tables {
            ORDER BY closed_at LIMIT ?`,
         )
         .pluck(),
-      markClosing: db.prepare('INSERT INTO closings (run_key, checksum) VALUES (?, ?)'),
-      unmarkClosing: db.prepare('DELETE FROM closings WHERE run_key = ?'),
-      isClosing: db.prepare('SELECT 1 FROM closings WHERE run_key = ?'),
-      closings: db.prepare('SELECT run_key, checksum FROM closings ORDER BY run_key'),
       openDescendants: db
         .prepare(
           'SELECT tree, count(*) FROM runs INDEXED BY runs_open_by_tree WHERE tree IS NOT NULL AND closed_at IS NULL GROUP BY tree',
@@ -155,7 +133,6 @@ export class Tables {
          UNION ALL SELECT DISTINCT 'steps', run_key FROM steps WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)
          UNION ALL SELECT 'closings', run_key FROM closings WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NOT NULL)`,
       ),
-      deleteIdempotency: db.prepare('DELETE FROM idempotency WHERE run_key = ?'),
       deleteRun: db.prepare('DELETE FROM runs WHERE key = ? RETURNING coalesce(tree, first_run_id)').pluck(),
       chain: db
         .prepare(
@@ -190,74 +167,17 @@ export class Tables {
 
   /** Writes all that changed of the run since it was last saved, and changes nothing in it: `run.saved` is for after the commit. */
   saveRun(run: ActiveRun): Saved {
-    const { state } = run;
     const { bytes: historyBytes, written } = this.history.append(run.key, run.unsaved);
     this.#written += written;
     this.#saveInbox(run);
     this.#saveSteps(run);
-    const { isActive } = run;
-    const wake = run.dueAt;
-    const heldBack = run.heldBack ? JSON.stringify(run.heldBack) : null;
-    const version = run.version ? versionText(run.version) : null;
-    const paused = state.paused ? JSON.stringify(state.paused) : null;
-    const tree = state.started.parent ? treeOf(state) : null;
-    const checksum = () =>
-      rowChecksum(
-        'runs',
-        run.key,
-        state.runId,
-        state.workflowId,
-        state.started.workflowType,
-        state.started.catalog,
-        state.status,
-        state.startedAt,
-        state.closedAt,
-        state.started.firstExecutionRunId,
-        run.format ?? null,
-        wake ?? null,
-        heldBack,
-        version,
-        paused,
-        tree,
-      );
-    if (run.isNew) {
-      this.#sql.insertRun.run(
-        run.key,
-        state.runId,
-        state.workflowId,
-        state.started.workflowType,
-        state.started.catalog,
-        state.status,
-        state.startedAt,
-        state.closedAt,
-        state.started.firstExecutionRunId,
-        run.format ?? null,
-        isActive ? 1 : 0,
-        wake ?? null,
-        heldBack,
-        version,
-        paused,
-        tree,
-        checksum(),
-      );
-      return { historyBytes, isActive, wakeAt: wake };
-    }
-    if (run.changed || run.isClosed || isActive !== run.savedActive || wakesTooLate(run.savedWakeAt, wake)) {
-      this.#sql.updateRun.run(
-        state.status,
-        state.closedAt,
-        run.format ?? null,
-        isActive ? 1 : 0,
-        wake ?? null,
-        heldBack,
-        version,
-        paused,
-        checksum(),
-        run.key,
-      );
-      return { historyBytes, isActive, wakeAt: wake };
-    }
-    return { historyBytes, isActive, wakeAt: run.savedWakeAt };
+    const { isActive, dueAt: wakeAt } = run;
+    const isChanged =
+      run.changed || run.isClosed || isActive !== run.savedActive || wakesTooLate(run.savedWakeAt, wakeAt);
+    if (run.isNew) this.#sql.insertRun.run(...insertedValues(rowOf(run)));
+    else if (isChanged) this.#sql.updateRun.run(...updatedValues(rowOf(run)));
+    else return { historyBytes, isActive, wakeAt: run.savedWakeAt };
+    return { historyBytes, isActive, wakeAt };
   }
 
   #saveInbox({ key, inbox }: ActiveRun): void {
@@ -286,23 +206,9 @@ export class Tables {
     }
   }
 
-  saveIdempotency(key: string, fingerprint: string, runKey: number): void {
-    const checksum = rowChecksum('idempotency', key, fingerprint, runKey);
-    this.#sql.insertIdempotency.run(key, fingerprint, runKey, checksum);
-  }
-
   saveTrace(key: number, trace: TraceInfo): void {
     const text = JSON.stringify(trace);
-    this.#sql.updateTrace.run(text, rowChecksum('runs.trace', key, text), key);
-  }
-
-  /** The run has closed, and some of its children are still to end with it. */
-  markClosing(key: number): void {
-    this.#sql.markClosing.run(key, rowChecksum('closings', key));
-  }
-
-  unmarkClosing(key: number): void {
-    this.#sql.unmarkClosing.run(key);
+    this.#sql.updateTrace.run(text, checksumOfTrace(key, text), key);
   }
 
   deleteRun(key: number): void {
@@ -310,7 +216,7 @@ export class Tables {
       this.history.delete(key);
       this.#sql.deleteWholeInbox.run(key);
       this.#sql.deleteSteps.run(key);
-      this.#sql.deleteIdempotency.run(key);
+      this.idempotency.delete(key);
       const tree = this.#sql.deleteRun.get(key) as string | undefined;
       if (tree !== undefined) this.purses.deleteUnused(tree);
     } catch (error) {
@@ -425,22 +331,10 @@ export class Tables {
   }
 
   /** Closed runs of whose children some are still to end. */
-  closings(): string[] {
-    for (const problem of this.closingProblems())
+  closingRuns(): string[] {
+    for (const problem of this.closings.problems())
       this.onUnreadable('a run of whose children some are still to end', new Error(problem));
-    const rows = reading(() => this.#sql.closings.all() as ClosingRow[]);
-    return this.#idsOf(rows.filter(isSoundClosing).map((row) => row.run_key));
-  }
-
-  closingProblems(): string[] {
-    const rows = reading(() => this.#sql.closings.all() as ClosingRow[]);
-    return rows
-      .filter((row) => !isSoundClosing(row))
-      .map((row) => `that children of run number ${row.run_key} are still to end does not fit its checksum`);
-  }
-
-  isClosing(key: number): boolean {
-    return reading(() => this.#sql.isClosing.get(key)) !== undefined;
+    return this.#idsOf(this.closings.keys());
   }
 
   /** Up to `limit` of them, with what is known of the code that could not go on with each. */
@@ -530,25 +424,11 @@ export class Tables {
     return reading(() => this.#sql.nextWakeAt.get() as number | null) ?? undefined;
   }
 
-  /** @throws DamagedRowError, DamagedRunError */
-  idempotency(key: string): { fingerprint: string; workflowId: string; runId: string } | undefined {
-    const stored = reading(() => this.#sql.idempotency.get(key) as IdempotencyRow | undefined);
-    if (!stored) return undefined;
-    requireSoundKey(stored);
-    const run = this.runByKey(stored.run_key);
+  /** The run that was started with the idempotency key. @throws DamagedRowError, DamagedRunError */
+  startedWith(key: string): { fingerprint: string; workflowId: string; runId: string } | undefined {
+    const stored = this.idempotency.of(key);
+    const run = stored && this.runByKey(stored.runKey);
     return run && { fingerprint: stored.fingerprint, workflowId: run.workflow_id, runId: run.run_id };
-  }
-
-  /** Idempotency keys that cannot be what was written, in the words of whoever looks for them. */
-  *idempotencyProblems(): Generator<string> {
-    for (const row of this.#sql.idempotencyKeys.iterate()) {
-      try {
-        requireSoundKey(row as IdempotencyRow);
-      } catch (error) {
-        if (!(error instanceof DamagedRowError)) throw error;
-        yield error.message;
-      }
-    }
   }
 
   /** The runs of the chain that began with this one, over continue-as-new, retry and reset. */
@@ -657,58 +537,9 @@ interface StepRow {
   checksum: number | null;
 }
 
-interface ClosingRow {
-  run_key: number;
-  checksum: number;
-}
-
-const isSoundClosing = ({ run_key: key, checksum }: ClosingRow): boolean =>
-  checksum === rowChecksum('closings', key);
-
-interface IdempotencyRow {
-  key: string;
-  fingerprint: string;
-  run_key: number;
-  checksum: number | null;
-}
-
-/** @throws DamagedRunError, with whose row it was asked for as */
-function requireSound(row: RunRow, asked: Partial<RunRef> = {}): void {
-  const isSound =
-    row.checksum ===
-    rowChecksum(
-      'runs',
-      row.key,
-      row.run_id,
-      row.workflow_id,
-      row.workflow_type,
-      row.catalog,
-      row.status,
-      row.started_at,
-      row.closed_at,
-      row.first_run_id,
-      row.format,
-      row.wake_at,
-      row.held_back,
-      row.version,
-      row.paused,
-      row.tree,
-    );
-  const hasSoundTrace =
-    row.trace_checksum === (row.trace === null ? null : rowChecksum('runs.trace', row.key, row.trace));
-  if (isSound && hasSoundTrace) return;
-  const ref = { workflowId: String(row.workflow_id), runId: String(row.run_id), ...asked };
-  throw new DamagedRunError(row.key, 'its row in the run table does not fit its checksum', ref);
-}
-
 /** A row that an index has led to is the one that was looked for. */
 function requireFound(isFound: boolean, index: string, value: string): void {
   if (!isFound) throw new DamagedRowError(`the index of ${index} leads to another run for "${value}"`);
-}
-
-function requireSoundKey({ key, fingerprint, run_key: runKey, checksum }: IdempotencyRow): void {
-  if (checksum === rowChecksum('idempotency', key, fingerprint, runKey)) return;
-  throw new DamagedRowError(`the idempotency key "${key}" does not fit its checksum`);
 }
 
 /** What is bound: that a run is held back or paused is part of the text. */
