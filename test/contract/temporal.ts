@@ -18,11 +18,16 @@ const SETTINGS: Partial<Record<keyof SystemLimits, string[]>> = {
 /** By default a workflow id goes on with its next run once a second at most; a chain of hundreds would take minutes. */
 const CHAINS_AT_ONCE = { 'history.workflowIdReuseMinimalInterval': '0s' };
 
-export const startTemporal: StartSystem = async (options) => {
+export const startTemporal: StartSystem = (options) => startConfigured(options, {});
+
+/** With settings of the server that are no bounds of the contract. */
+export async function startConfigured(options: SystemOptions, settings: Record<string, string>) {
   const config = Object.entries(options.limits ?? {}).flatMap(([limit, value]) =>
     (SETTINGS[limit as keyof SystemLimits] ?? []).map((key) => [key, value]),
   );
-  const server = await DevServer.start({ config: { ...CHAINS_AT_ONCE, ...Object.fromEntries(config) } });
+  const server = await DevServer.start({
+    config: { ...CHAINS_AT_ONCE, ...settings, ...Object.fromEntries(config) },
+  });
   const system = new TemporalSystem(server, options);
   try {
     await system.startEngine();
@@ -32,7 +37,7 @@ export const startTemporal: StartSystem = async (options) => {
     throw error;
   }
   return system;
-};
+}
 
 class TemporalSystem extends SystemWithWorkers {
   #engine: TemporalEngine | undefined;

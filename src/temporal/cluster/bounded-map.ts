@@ -41,6 +41,11 @@ export class BoundedMap<K, V> {
   }
 
   /** Oldest use first. */
+  keys(): Iterable<K> {
+    return this.#entries.keys();
+  }
+
+  /** Oldest use first. */
   values(): Iterable<V> {
     return this.#entries.values();
   }

@@ -59,6 +59,8 @@ interface Found {
 
 export class CatalogRegistration {
   readonly #runs: Runs;
+  /** The workers of other code, as one registration says. */
+  #others = { runId: '', names: '' };
 
   constructor(
     private readonly cluster: Cluster,
@@ -98,6 +100,19 @@ export class CatalogRegistration {
     const found = await this.#find();
     if (!found?.registration || found.run.status !== 'running') return;
     await this.#change((before) => before && left(before, this.options.pool));
+  }
+
+  /** Names the groups of workers that have other code; empty when there are none. @throws EngineUnavailableError */
+  async others(): Promise<string> {
+    const run = await this.#runs.lookAny({ workflowId: this.options.catalog });
+    if (run && run.runId !== this.#others.runId) {
+      const found = await this.#find();
+      const { members = [] } = found?.registration ?? {};
+      const others = members.filter(({ version }) => version !== this.options.version.id);
+      const names = others.map(({ pool }) => pool).sort();
+      this.#others = { runId: found?.run.runId ?? '', names: names.join(' ') };
+    }
+    return this.#others.names;
   }
 
   async #change(next: (before: Registration | undefined) => Registration | undefined): Promise<void> {

@@ -39,6 +39,7 @@ import { Budgets } from './budgets.js';
 import { bundleSandbox } from './bundle.js';
 import { installRuntime } from './core-log.js';
 import { handBack } from './hand-back.js';
+import { Misfits } from './misfits.js';
 import { whilePaused } from './paused-runs.js';
 import { answerRefusedTurns } from './refused-turns.js';
 import { CatalogRegistration } from './registration.js';
@@ -77,6 +78,7 @@ export class TemporalWorker implements ProcessWorker {
   readonly #version: CodeVersion;
   #cluster: Cluster | undefined;
   #registration: CatalogRegistration | undefined;
+  #misfits: Misfits | undefined;
   #running: { worker: Worker; ended: Promise<void> } | undefined;
   #onAway!: () => void;
   /** The cluster was not there when it was first looked for. */
@@ -149,6 +151,7 @@ export class TemporalWorker implements ProcessWorker {
     await within(ABORT_MS, idle);
     this.#steps.abandon('the worker has shut down');
     await within(ABORT_MS, running.ended);
+    await within(ABORT_MS, this.#misfits?.leave() ?? Promise.resolve());
   }
 
   /** Its place in the catalog stays: another process takes over. */
@@ -179,6 +182,8 @@ export class TemporalWorker implements ProcessWorker {
     const worker = await this.#persist(() => this.#create(code));
     if (!worker) return;
     answerRefusedTurns(worker, this.context.log);
+    this.#misfits = new Misfits(cluster, this.#identity, () => registration.others(), this.context.log);
+    this.#misfits.attend(worker);
     const ended = worker.run().then(
       () => this.#over('it has stopped'),
       (error: unknown) => this.#over(error),
