@@ -33,6 +33,8 @@ const LOOK_MS = 1_000;
 /** After this the cluster has given it out again: the longest time that it grants, and that of a turn. */
 const LAPSED_MS = 15 * 60_000;
 const MAX_RUNS = 10_000;
+/** Given back together: each is tried by somebody, at the cost of a replay. */
+const AT_ONCE = 50;
 
 interface Held {
   token: Buffer;
@@ -60,6 +62,7 @@ export class Misfits {
     private readonly log: Log,
   ) {
     this.#timer = setInterval(() => {
+      for (const runId of [...this.#held.keys()]) if (this.#hasLapsed(runId)) this.#held.delete(runId);
       if (this.#held.size > 0) this.#settle(this.#look());
     }, LOOK_MS);
     this.#timer.unref();
@@ -158,13 +161,16 @@ export class Misfits {
   }
 
   async #giveBackAll(): Promise<void> {
-    await Promise.allSettled([...this.#held.keys()].map((runId) => this.#giveBack(runId)));
+    const runIds = [...this.#held.keys()];
+    while (runIds.length > 0) {
+      await Promise.allSettled(runIds.splice(0, AT_ONCE).map((runId) => this.#giveBack(runId)));
+    }
   }
 
   async #giveBack(runId: string): Promise<void> {
     const held = this.#held.peek(runId);
     this.#held.delete(runId);
-    if (!held || performance.now() - held.since > LAPSED_MS) return;
+    if (!held) return;
     const { namespace } = this.cluster;
     await this.cluster.call((service) =>
       service.respondWorkflowTaskFailed({
@@ -175,6 +181,10 @@ export class Misfits {
         failure: { source: 'perdure', message: 'the code of this worker does not fit; given to others' },
       }),
     );
+  }
+
+  #hasLapsed(runId: string): boolean {
+    return performance.now() - this.#held.peek(runId)!.since > LAPSED_MS;
   }
 
   /** What cannot be done now the cluster does by itself, later. */
