@@ -179,9 +179,39 @@ describe('a run that has met its budget', () => {
     await worker.turn(step(2));
     await paused();
     await engine.cancel(run);
-    // Both the step that waited and what the code does about it.
-    expect(await worker.next('step')).toMatchObject({ stepName: 'work' });
+    await worker.turn(step(3));
+    // Both the step that waited, which it still wants, and what the code does about it.
+    const cleanup = [await worker.next('step'), await worker.next('step')];
+    expect(cleanup.map(({ idempotencyKey }) => idempotencyKey).sort()).toEqual([
+      `${run.runId}/2`,
+      `${run.runId}/3`,
+    ]);
   });
+
+  it.each(['at rest', 'while a turn is made'])(
+    'begins no step that it no longer wants when it is asked to stop %s',
+    async (when) => {
+      await start('1');
+      await worker.turn(step(1));
+      completes(await worker.next('step'), '1');
+      await worker.turn(step(2), step(3));
+      await paused();
+      if (when === 'at rest') {
+        await engine.cancel(run);
+      } else {
+        await engine.signal(run, 'hello', []);
+        const turn = await worker.next('turn');
+        await engine.cancel(run);
+        worker.completeTurn(turn, []);
+      }
+      engine.flush();
+      expect(worker.pending('step')).toEqual([]);
+      await worker.turn({ kind: 'cancelStep', activityId: '2' });
+      expect(await worker.next('step')).toMatchObject({ idempotencyKey: `${run.runId}/3` });
+      engine.flush();
+      expect(worker.pending('step')).toEqual([]);
+    },
+  );
 
   it('counts its own currency alone', async () => {
     await start('1', 'EUR');

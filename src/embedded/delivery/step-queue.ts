@@ -17,10 +17,12 @@ export class StepQueue {
     this.enqueue(run, step);
   }
 
-  /** The run is paused no more: what waited for that waits for a worker. */
-  resumed(run: ActiveRun): void {
+  /** The run is paused no more: what waited for that waits for a worker. With `before` only what was asked for until then. */
+  resumed(run: ActiveRun, before = Number.POSITIVE_INFINITY): void {
+    run.keepsStepsBack = false;
     for (const step of run.state.steps.values()) {
-      if (step.delivery.status === 'queued' && !step.closing) this.enqueue(run, step);
+      const { scheduledEventId, delivery, closing } = step;
+      if (scheduledEventId < before && delivery.status === 'queued' && !closing) this.enqueue(run, step);
     }
   }
 

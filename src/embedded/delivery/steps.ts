@@ -94,11 +94,16 @@ export class StepDelivery {
     return key;
   }
 
-  /** Pauses the run whose budget is spent. One that was asked to stop cleans up first, whatever that costs. */
+  /**
+   * Pauses the run whose budget is spent. One that was asked to stop cleans up first, whatever that costs; what it asked
+   * for before it knew of that may be nothing that it still wants, so nothing is spent on it until it does.
+   */
   #isUnpaid(run: ActiveRun): boolean {
     const reason = this.purses.emptyFor(run);
-    if (reason === undefined || this.lifecycle.isAskedToStop(run)) return false;
-    this.lifecycle.pause(run, { reason, by: 'budget' });
+    if (reason === undefined) return false;
+    if (!this.lifecycle.isAskedToStop(run)) this.lifecycle.pause(run, { reason, by: 'budget' });
+    else if (run.state.isStopNews) run.keepsStepsBack = true;
+    else return false;
     return true;
   }
 

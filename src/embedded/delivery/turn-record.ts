@@ -106,6 +106,8 @@ export class TurnRecord {
     this.settleUpdates(run, turn.updates, commands);
     lifecycle.takeInbox(run);
     for (const event of appended) this.#carryOut(run, event);
+    // What the code still wants now that it knows that it was asked to stop.
+    if (run.keepsStepsBack && !state.isStopNews && !run.isClosed) this.stepQueue.resumed(run, started.id);
     faultPoint('turnAnswered');
   }
 

@@ -112,7 +112,9 @@ export class Lifecycle {
     if (run.state.paused === paused) return;
     run.changed = true;
     this.kernel.commit.changed(run);
-    if (!run.isPaused && !run.isClosed) for (const tell of this.#onResumed) tell(run);
+    if (run.isPaused || run.isClosed) return;
+    if (run.state.isStopNews) run.keepsStepsBack = true;
+    else for (const tell of this.#onResumed) tell(run);
   }
 
   #take(run: ActiveRun, events: NewEvent[], isBegun: boolean): void {

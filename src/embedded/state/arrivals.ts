@@ -16,6 +16,7 @@ export function markArrived(state: RunState, event: NewEvent): void {
       pauseOrResume(state, event.attributes);
       return;
     case 'WORKFLOW_EXECUTION_CANCEL_REQUESTED':
+      state.isStopNews = true;
       state.paused = undefined;
       return;
     case 'TIMER_FIRED': {

@@ -94,6 +94,8 @@ export interface RunState {
   signalRequests: Set<string>;
   updateCount: number;
   cancelRequested: boolean;
+  /** No turn has told the code yet that the run was asked to stop. */
+  isStopNews: boolean;
   /** While its turns deliver nothing and none of its steps is handed out. */
   paused: Paused | undefined;
   /** The scheduled turn that no completion has answered yet. */
@@ -126,6 +128,7 @@ export function initialState(runId: string, first: HistoryEvent): RunState {
     signalRequests: new Set(),
     updateCount: 0,
     cancelRequested: false,
+    isStopNews: false,
     paused: undefined,
     turnScheduledEventId: undefined,
     hadTurn: false,
@@ -191,6 +194,7 @@ export function applyEvent(state: RunState, event: HistoryEvent): void {
       return;
     case 'WORKFLOW_TASK_COMPLETED':
       state.turnScheduledEventId = undefined;
+      state.isStopNews = false;
       return;
     case 'WORKFLOW_TASK_FAILED':
       state.turnScheduledEventId = undefined;
@@ -282,6 +286,7 @@ export function applyEvent(state: RunState, event: HistoryEvent): void {
       return;
     case 'WORKFLOW_EXECUTION_CANCEL_REQUESTED':
       state.cancelRequested = true;
+      state.isStopNews = true;
       state.paused = undefined;
       return;
     case 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED':
