@@ -12,12 +12,18 @@ import { describeTemporal } from './required.js';
 const PAUSED = 4;
 
 const WORKFLOW = `
-import { step, stepContext, workflow } from 'perdure';
+import { CancellationScope, step, stepContext, workflow } from 'perdure';
 const pay = step({ name: 'pay', fn: async () => { stepContext().cost({ amount: '1' }); return 1; } });
 export const pays = workflow({ name: 'pays', fn: async (times) => {
   for (let at = 0; at < times; at++) await pay();
   return times;
 } });
+const paysInAnyCase = workflow({ name: 'paysInAnyCase', fn: () => CancellationScope.nonCancellable(async () => {
+  await pay();
+  await pay();
+}) });
+export const parent = workflow({ name: 'parent', fn: (childId) => paysInAnyCase(null, { workflowId: childId }) });
+export { paysInAnyCase };
 `;
 
 describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
@@ -57,6 +63,21 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     expect((await deployed.engine.cost(run, 'run', () => {})).budget).toMatchObject({
       ...{ amount: '5', spent: '2', isExceeded: false },
     });
+  });
+
+  test('does not keep a child from cleaning up whose parent has ended', async () => {
+    const { catalog, engine } = deployed;
+    const child = { workflowId: 'child' };
+    const budget = { amount: '1', currency: 'USD' };
+    const parent = await engine.start({ workflowType: 'parent', catalog, input: ['"child"'], budget });
+    const isHeldBack = async () =>
+      expect((await new Runs(cluster).look(child)).pendingSteps).toMatchObject([
+        { paused: true, state: PAUSED },
+      ]);
+    await vi.waitFor(isHeldBack, { timeout: 60_000, interval: 200 });
+    await engine.terminate(parent, 'by the test');
+    const hasEnded = async () => expect((await engine.describe(child)).status).toBe('completed');
+    await vi.waitFor(hasEnded, { timeout: 60_000, interval: 200 });
   });
 
   test('is known, and can be raised, while no worker is there', async () => {

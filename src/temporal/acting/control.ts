@@ -38,8 +38,6 @@ export class Control {
     const { workflowId, runId, status } = run;
     const { namespace, identity } = this.cluster;
     const requestId = randomUUID();
-    // The request ends the pause, and steps that the cleanup waits for must not be left behind in it.
-    await this.pauses.letStepsGoOn(run);
     try {
       await this.cluster.call((service) =>
         service.requestCancelWorkflowExecution({
@@ -54,6 +52,7 @@ export class Control {
       // It was asked before, and is on its way.
       if (!isRefused(error, CODE.ALREADY_EXISTS)) throw error;
     }
+    await this.pauses.endWithStop(run);
     return { workflowId, runId, status };
   }
 

@@ -90,6 +90,16 @@ export class Pauses {
     await this.#each(run, isPausedWithItsRun, this.#unpauseStep);
   }
 
+  /**
+   * The request to stop has ended the pause, and steps that the cleanup waits for must not be left behind in it. Before the
+   * run has taken the request it may still have some that it no longer wants, and a spent budget would hold them up again.
+   */
+  async endWithStop(run: KnownRun): Promise<void> {
+    if (!run.pendingSteps.some(isPausedWithItsRun)) return;
+    const now = await this.#taken(run, ({ isStopping, pendingTurn }) => isStopping && !pendingTurn);
+    if (now) await this.letStepsGoOn(now);
+  }
+
   /** The run once it is as wanted, or as it is when that takes too long; undefined when it has closed. */
   async #taken(run: RunRef, isWanted: (run: KnownRun) => boolean): Promise<KnownRun | undefined> {
     const until = performance.now() + TAKEN_WITHIN_MS;
@@ -125,12 +135,19 @@ export class Pauses {
   readonly #pauseStep = (run: RunRef, activityId: string): Promise<unknown> =>
     pauseStep(this.cluster, run, activityId);
 
-  readonly #unpauseStep = ({ workflowId, runId }: RunRef, activityId: string): Promise<unknown> => {
-    const { namespace, identity } = this.cluster;
-    return this.cluster.call((service) =>
-      service.unpauseActivity({ namespace, identity, execution: { workflowId, runId }, id: activityId }),
-    );
-  };
+  readonly #unpauseStep = (run: RunRef, activityId: string): Promise<unknown> =>
+    unpauseStep(this.cluster, run, activityId);
+}
+
+export function unpauseStep(
+  cluster: Cluster,
+  { workflowId, runId }: RunRef,
+  activityId: string,
+): Promise<unknown> {
+  const { namespace, identity } = cluster;
+  return cluster.call((service) =>
+    service.unpauseActivity({ namespace, identity, execution: { workflowId, runId }, id: activityId }),
+  );
 }
 
 export function pauseStep(

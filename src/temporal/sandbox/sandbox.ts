@@ -20,12 +20,13 @@ import { giveLibraryGlobals, takeLibraryGlobals } from './library-globals.js';
 import { purseWorkflow } from './purse-workflow.js';
 import { authoredStacks } from './stacks.js';
 
-/** What leaves: log lines, as a level, the fields as JSON and the message; that a run is about to close, and what it fails with. */
+/** What leaves: log lines, as a level, the fields as JSON and the message; that a run is about to close or goes on, and what it fails with. */
 export type OutgoingSinks = Record<
   typeof SINK,
   {
     write(level: LogLevel, fields: string, message: string): void;
     closing(end: ClosedStatus): void;
+    goingOn(): void;
     failed(type: string, message: string, activityType: string | undefined): void;
   }
 >;
@@ -34,6 +35,8 @@ export class Sandbox {
   readonly settings: DeploymentSettings;
   /** Tells the worker that the run whose turn it is is about to close. */
   readonly closing: (end: ClosedStatus) => void;
+  /** Tells the worker that the run whose turn it is is paused no more. */
+  readonly goingOn: () => void;
   /** Tells the worker what the run whose turn it is is about to fail with. */
   readonly failed: (failure: Failure) => void;
   readonly #host = new Host();
@@ -58,6 +61,7 @@ export class Sandbox {
     for (const bundle of workflows) this.#modules.add(bundle);
     const sinks = proxySinks<OutgoingSinks>();
     this.closing = (end) => sinks[SINK].closing(end);
+    this.goingOn = () => sinks[SINK].goingOn();
     this.failed = ({ type, message, activityType }) => sinks[SINK].failed(type, message, activityType);
     this.#runHost = {
       endTurn: () => this.#rejections.endTurn(),

@@ -161,6 +161,7 @@ export class RunTurns implements WorkflowInternalsInterceptor {
   #recordPause(): void {
     const { paused } = this.#run;
     if (paused === this.#recordedPause || this.#closing) return;
+    if (!paused) this.sandbox.goingOn();
     this.#recordedPause = paused;
     const fields = { [MEMO.paused]: toPayload(JSON.stringify(paused ?? null)) };
     this.#commands.push({ modifyWorkflowProperties: { upsertedMemo: { fields } } });

@@ -3,8 +3,8 @@
  * that is empty the run is paused and the attempt given back, as if it had never been. What an attempt has spent the purse
  * hears before anybody hears of its outcome.
  *
- * 1. A purse may be filled while a run is on its way to be paused. So it is asked again after each part of that, and what
- *    was done is undone: a run never waits for a budget that suffices.
+ * 1. A purse may be filled while a run is on its way to be paused, and the run may be asked to stop. So both are asked
+ *    again after that, and what was done is undone: a run never waits for a budget that suffices, nor one that cleans up.
  */
 import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -19,7 +19,7 @@ import {
   resumeArguments,
 } from '../../core/run/pause.js';
 import type { RunRef } from '../../engine.js';
-import { isPausedWithItsRun, pauseStep } from '../acting/pausing.js';
+import { isPausedWithItsRun, pauseStep, unpauseStep } from '../acting/pausing.js';
 import type { Cluster } from '../cluster/connection.js';
 import { PURSE, type Purse } from '../cluster/conventions.js';
 import { CODE, isRefused, RefusedCall, unavailable } from '../cluster/errors.js';
@@ -73,7 +73,7 @@ export class Budgets {
     if (!(await this.#isStillEmpty(cluster, purseId))) {
       await this.#unpauseStep(cluster, run, activityId);
       await this.#resume(cluster, run);
-    }
+    } else if ((await runs.lookAny(run))?.isStopping) await this.#unpauseStep(cluster, run, activityId);
     return ApplicationFailure.create({
       type: RUN_PAUSED,
       message: `the run is paused, ${reason}: this attempt was not begun`,
@@ -153,14 +153,8 @@ export class Budgets {
       await signal(cluster, run, RESUME_SIGNAL, resumeArguments('budget'));
   }
 
-  async #unpauseStep(cluster: Cluster, { workflowId, runId }: RunRef, id: string): Promise<void> {
-    const { namespace } = cluster;
-    const execution = { workflowId, runId };
-    await Promise.allSettled([
-      cluster.call((service) =>
-        service.unpauseActivity({ namespace, identity: this.identity, execution, id }),
-      ),
-    ]);
+  async #unpauseStep(cluster: Cluster, run: RunRef, activityId: string): Promise<void> {
+    await Promise.allSettled([unpauseStep(cluster, run, activityId)]);
   }
 }
 

@@ -4,10 +4,14 @@
  *
  * First attempts are not asked about, which would cost every step a call: a paused run asks for no step.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import type { Log } from '../../core/log.js';
 import { RUN_PAUSED } from '../../core/run/pause.js';
-import { pauseStep } from '../acting/pausing.js';
+import type { RunRef } from '../../engine.js';
+import { isPausedWithItsRun, pauseStep, unpauseStep } from '../acting/pausing.js';
 import type { Cluster } from '../cluster/connection.js';
 import { Runs } from '../reading/runs.js';
 import { allowOneMore } from './hand-back.js';
@@ -37,5 +41,37 @@ export function whilePaused(cluster: () => Cluster | undefined, identity: string
       message: 'the run is paused: this attempt was not begun',
       nextRetryDelay: ASK_AGAIN_MS,
     });
+  };
+}
+
+/** How long a run that goes on is looked at, and how soon at first. */
+const LOOK_FOR_MS = 60_000;
+const FIRST_LOOK_MS = 20;
+
+/**
+ * Lets the steps of a run go on that is paused no more, and still wants them. Whoever resumes a run or asks it to stop does
+ * that too; but it is the cluster itself that asks the child of a parent that has ended.
+ */
+export function goesOn(cluster: () => Cluster | undefined, log: Log): (run: RunRef) => Promise<void> {
+  return async ({ workflowId, runId }) => {
+    const known = cluster();
+    if (!known) return;
+    const runs = new Runs(known);
+    const until = performance.now() + LOOK_FOR_MS;
+    try {
+      for (let waitMs = FIRST_LOOK_MS; performance.now() < until; waitMs *= 2) {
+        const run = await runs.lookAny({ workflowId, runId });
+        if (run?.status !== 'running' || !run.pendingSteps.some(isPausedWithItsRun)) return;
+        // Until the turn that has told of it is recorded, steps are there that it has cancelled.
+        if (!run.pendingTurn && !(await runs.paused(run))) {
+          const steps = run.pendingSteps.filter(isPausedWithItsRun);
+          await Promise.allSettled(steps.map(({ activityId }) => unpauseStep(known, run, activityId ?? '')));
+          return;
+        }
+        await sleep(waitMs);
+      }
+    } catch (error) {
+      log.warn({ err: error, workflowId, runId }, 'the steps of a run that goes on may still be paused');
+    }
   };
 }

@@ -20,7 +20,7 @@ import type { Log } from '../../core/log.js';
 import type { CallbackSettings } from '../../core/run/callback.js';
 import type { ClosedStatus } from '../../core/run/run.js';
 import type { CodeVersion } from '../../core/run/version.js';
-import type { TracePlan } from '../../engine.js';
+import type { RunRef, TracePlan } from '../../engine.js';
 import { registeredAttemptSpans } from '../../telemetry/attempt-spans.js';
 import { FailureLog } from '../../telemetry/failure-log.js';
 import { ABORT_MS, within } from '../../worker/grace.js';
@@ -40,7 +40,7 @@ import { bundleSandbox } from './bundle.js';
 import { installRuntime } from './core-log.js';
 import { handBack } from './hand-back.js';
 import { Misfits } from './misfits.js';
-import { whilePaused } from './paused-runs.js';
+import { goesOn, whilePaused } from './paused-runs.js';
 import { answerRefusedTurns } from './refused-turns.js';
 import { CatalogRegistration } from './registration.js';
 import { SignsOfLife } from './signs-of-life.js';
@@ -73,6 +73,7 @@ export class TemporalWorker implements ProcessWorker {
   readonly registered: Promise<void>;
   readonly #steps: Steps;
   readonly #failures: FailureLog;
+  readonly #goesOn: (run: RunRef) => Promise<void>;
   readonly #identity = `${process.pid}@${hostname()}`;
   readonly #ending = new AbortController();
   readonly #version: CodeVersion;
@@ -107,6 +108,7 @@ export class TemporalWorker implements ProcessWorker {
       loaded.steps.find(workflowType, stepName);
     const { payloadBytes } = options;
     this.#failures = new FailureLog(log);
+    this.#goesOn = goesOn(() => this.#cluster, log);
     this.#steps = new Steps(
       { find, log, payloadBytes, watch: watchdog, spans: registeredAttemptSpans() },
       signs,
@@ -265,6 +267,10 @@ export class TemporalWorker implements ProcessWorker {
         [SINK]: {
           closing: {
             fn: (run: WorkflowInfo, status: ClosedStatus) => this.#closing(run, status),
+            callDuringReplay: false,
+          },
+          goingOn: {
+            fn: (run: WorkflowInfo) => void this.#goesOn(run),
             callDuringReplay: false,
           },
           failed: {
