@@ -41,7 +41,10 @@ const fired = (site: number) => event('TIMER_FIRED', site, {}, String(site));
 function observed(events: ObservedEvent[], rest: Partial<Observation['runs'][number]> = {}): Observation {
   const run = { who: 'main, run 1', status: 'completed', result: { output: 1 }, brokenRules: [], ...rest };
   const firstTurns = [{ incoming: [begin], commands: [] }];
-  return { runs: [{ phases: [events], firstTurns, ...run }], answers: [], disturbances: [] };
+  return {
+    ...{ runs: [{ phases: [events], firstTurns, ...run }], answers: [], disturbances: [] },
+    ...{ isDetermined: true, met: [], budget: null, begun: [], brokenPromises: [] },
+  };
 }
 
 const compare = (one: Observation, other: Observation) => differences(one, other, numbering);

@@ -21,7 +21,13 @@ export function differences(one: Observation, other: Observation, numbering: Num
   for (const each of [one, other]) {
     for (const run of each.runs) found.push(...run.brokenRules.map((rule) => `${run.who}: ${rule}`));
   }
+  for (const each of [one, other]) found.push(...each.brokenPromises);
   compare(found, 'answers', one.answers, other.answers);
+  if (one.isDetermined) {
+    compare(found, 'budget met', one.met, other.met);
+    compare(found, 'budget', one.budget, other.budget);
+  }
+  compare(found, 'begun', one.begun, other.begun);
   compare(found, 'runs', one.runs.map(summary), other.runs.map(summary));
   for (const run of one.runs) {
     const same = other.runs.find(({ who }) => who === run.who);

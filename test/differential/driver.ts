@@ -3,18 +3,20 @@
  *
  * Each action is played when nothing happens any more, so that what it meets is the same every time. A script that ends
  * before the family does is gone on with: what is held is released, who waits is told to go, and who still does not
- * end is cancelled and at last terminated. So every program ends.
+ * end is cancelled and at last terminated. So every program ends. Whoever waits for the family's budget is paid for first.
  */
 
+import type { BudgetState } from '../../src/core/cost/budget.js';
 import type { CostScope, RunCosts } from '../../src/core/cost/sums.js';
 import { PerdureError } from '../../src/core/errors.js';
 import { CALLBACK_SIGNAL, callbackArguments } from '../../src/core/run/callback.js';
 import type { RunOutcome, RunRef } from '../../src/engine.js';
 import type { System } from '../contract/system.js';
+import { isDetermined, type Met, raised } from './budgets.js';
 import { Family } from './family.js';
-import type { Holds } from './holds.js';
+import type { Begun, Holds } from './holds.js';
 import type { Numbering } from './numbering.js';
-import type { Action, Program, ProgramInput } from './program.js';
+import type { Action, ActionAnywhere, Program, ProgramInput, Raise } from './program.js';
 import type { RunView } from './run-view.js';
 
 /** What a call from outside was answered. */
@@ -32,6 +34,10 @@ export interface Happened {
   /** What each run has spent, asked for by itself; and what the first run's whole tree has. */
   costs: RunCosts[];
   treeCosts: RunCosts[];
+  budget: BudgetState | null;
+  /** Each time that the family waited for its budget. */
+  met: Met[];
+  begun: Begun[];
 }
 
 /** More actions than any program needs: it does not end by being told to. */
@@ -46,24 +52,33 @@ export async function drive(
   numbering: Numbering,
   workflowId: string,
 ): Promise<Happened> {
-  const input: ProgramInput = { holds: holds.url, root: workflowId, site: 0, body: numbering.body };
+  const { budget } = program;
+  const input: ProgramInput = {
+    ...{ holds: holds.url, root: workflowId, isBudgeted: budget !== undefined },
+    ...{ site: 0, body: numbering.body },
+  };
   const { engine, catalog } = system;
   const { runId } = await engine.start({
     workflowType: program.workflow,
     catalog,
     workflowId,
     input: [JSON.stringify(input)],
+    ...(budget && { budget: { amount: budget.amount, currency: budget.currency } }),
   });
   const family = new Family(engine, holds);
   family.follow(workflowId, runId);
   try {
-    const played = await new Driver(system, holds, family, numbering).play();
+    const driver = new Driver(system, holds, family, numbering, program);
+    const played = await driver.play();
     const outcomes = new Map<string, RunOutcome>();
     for (const run of family.runs) outcomes.set(run.runId, await outcomeOf(system, run));
     const costs: RunCosts[] = [];
-    for (const run of family.runs) costs.push(...(await costsOf(system, run, 'run')));
-    const treeCosts = await costsOf(system, { workflowId, runId }, 'tree');
-    return { runs: family.runs, outcomes, played, costs, treeCosts };
+    for (const run of family.runs) costs.push(...(await costsOf(system, run, 'run')).costs);
+    const tree = await costsOf(system, { workflowId, runId }, 'tree');
+    return {
+      ...{ runs: family.runs, outcomes, played, costs, treeCosts: tree.costs },
+      ...{ budget: tree.budget, met: driver.met, begun: holds.begun(family.runIds) },
+    };
   } finally {
     await family.stop();
   }
@@ -76,8 +91,12 @@ interface Playing {
 }
 
 class Driver {
+  readonly met: Met[] = [];
   readonly #played: Playing[] = [];
   readonly #script: Action[];
+  readonly #raises: Raise[];
+  /** What happens first when the budget is met. */
+  #meanwhile: Action | undefined;
   /** Of the family's histories, when `go` was last sent for want of anything better. */
   #eventsAtGo = -1;
   /** Workflows in a row that made nothing of it. */
@@ -92,13 +111,16 @@ class Driver {
     private readonly holds: Holds,
     private readonly family: Family,
     private readonly numbering: Numbering,
+    program: Program,
   ) {
     this.#script = [...numbering.script];
+    this.#raises = [...(program.budget?.raises ?? [])];
+    this.#meanwhile = isDetermined(program) ? program.budget?.meanwhile : undefined;
   }
 
   async play(): Promise<Played[]> {
     for (let count = 0; ; count++) {
-      await this.family.untilAtRest();
+      await this.#untilPaidFor();
       if (this.family.open().length === 0) break;
       if (count > MAX_ACTIONS) throw new Error(`still open after ${count} actions`);
       for (const run of this.family.runs) run.cuts[count] = run.own.length;
@@ -107,6 +129,40 @@ class Driver {
       this.#played.push(await this.#act(action));
     }
     return Promise.all(this.#played.map(async ({ action, answer }) => ({ action, answer: await answer })));
+  }
+
+  /** Resolves when nothing happens any more, and not for want of money, unless something else is to happen first. */
+  async #untilPaidFor(): Promise<void> {
+    for (;;) {
+      await this.family.untilAtRest();
+      const waiting = this.family.waitingForBudget();
+      if (waiting.length === 0) return;
+      if (this.#meanwhile) {
+        this.#script.unshift(this.#meanwhile);
+        this.#meanwhile = undefined;
+        return;
+      }
+      await this.#raise(waiting[0]!, this.#raises.shift() ?? 'enough');
+    }
+  }
+
+  async #raise(run: RunView, raise: Raise): Promise<Answer> {
+    const { engine } = this.system;
+    const { workflowId, runId } = run;
+    const before = await costsOf(this.system, run, 'run');
+    if (!before.budget) return { skipped: true };
+    const waiting = this.family.waitingForBudget().map((each) => ({ each, resumed: each.resumed }));
+    const reasons = waiting.map(({ each }) => each.waitsForBudget!);
+    const begun = this.holds.begun(this.family.runIds).length;
+    const { budget } = await engine.setBudget({ workflowId, runId }, raised(raise, before.budget.spent));
+    this.met.push({ reasons, begun, raise, budget });
+    if (!budget.isExceeded) {
+      await this.family.until(
+        () => waiting.every(({ each, resumed }) => each.resumed > resumed || !each.waitsForBudget),
+        'all that have waited for the budget go on',
+      );
+    }
+    return { value: 'raised' };
   }
 
   /** Nothing happens any more, and there is a reason for that. */
@@ -187,6 +243,10 @@ class Driver {
         await this.family.until(() => run.isClosed, 'the termination is seen');
         return answer;
       }
+      case 'reset':
+        return this.#reset();
+      case 'raise':
+        return this.#raise(run, action.raise);
       case 'query':
         return answerOf(engine.query(target, action.how, []).then(decoded));
       case 'callback':
@@ -201,6 +261,16 @@ class Driver {
         return { value: 'released' };
       }
     }
+  }
+
+  async #reset(): Promise<Answer> {
+    const run = this.family.latest(this.family.runs[0]!.workflowId)!;
+    if (run.isClosed || run.count('START_CHILD_WORKFLOW_EXECUTION_INITIATED') > 0) return { skipped: true };
+    const { workflowId, runId } = run;
+    const made = await this.system.engine.reset({ workflowId, runId }, { toStart: true });
+    this.family.follow(workflowId, made.runId);
+    await this.family.until(() => run.isClosed, 'the reset is seen');
+    return { value: 'reset' };
   }
 
   /** What is to happen meanwhile, and that it is resumed, comes next. */
@@ -302,13 +372,8 @@ const MEANWHILE: Record<Extract<Action, { do: 'pause' }>['meanwhile'], ActionAny
   release: [{ do: 'release', how: 'return' }],
   query: [{ do: 'query', how: 'state' }],
   cancel: [{ do: 'cancel' }],
+  raise: [{ do: 'raise', raise: 'enough' }],
 };
-
-type ActionAnywhere =
-  | { do: 'go' }
-  | { do: 'release'; how: 'return' }
-  | { do: 'query'; how: 'state' }
-  | { do: 'cancel' };
 
 const POSTS = { fitting: '{"ok":true}', odd: '{"ok":"perhaps"}', nothing: undefined };
 
@@ -340,10 +405,10 @@ async function costsOf(
   { engine }: System,
   { workflowId, runId }: RunRef,
   scope: CostScope,
-): Promise<RunCosts[]> {
+): Promise<{ costs: RunCosts[]; budget: BudgetState | null }> {
   const costs: RunCosts[] = [];
-  await engine.cost({ workflowId, runId }, scope, (run) => costs.push(run));
-  return costs;
+  const { budget } = await engine.cost({ workflowId, runId }, scope, (run) => costs.push(run));
+  return { costs, budget };
 }
 
 async function outcomeOf(system: System, { workflowId, runId }: RunView): Promise<RunOutcome> {

@@ -51,6 +51,15 @@ export class Family {
     return this.runs.filter((run) => !run.isClosed).sort((one, other) => one.site - other.site);
   }
 
+  get runIds(): ReadonlySet<string> {
+    return new Set(this.runs.map(({ runId }) => runId));
+  }
+
+  /** Those that nothing but their budget keeps from going on. */
+  waitingForBudget(): RunView[] {
+    return this.open().filter((run) => run.waitsForBudget !== undefined);
+  }
+
   /** The last run of that id that is known. */
   latest(workflowId: string): RunView | undefined {
     return this.runs.findLast((run) => run.workflowId === workflowId);
@@ -127,7 +136,8 @@ export class Family {
     if (run.workflowType === 'timed') return 'it runs out of time';
     for (const step of run.pendingSteps()) {
       if (step.isCancelRequested) return `step ${step.site} is being cancelled`;
-      if (!this.holds.isHeld(run.runId, step.site)) return `step ${step.site} is under way`;
+      if (!run.isHeldBack && !this.holds.isHeld(run.runId, step.site))
+        return `step ${step.site} is under way`;
     }
     if (run.pendingShortTimers().length > 0) return 'a timer will fire';
     if (run.pendingMessages().length > 0) return 'a message is on its way';

@@ -6,8 +6,16 @@
  * keeps them too.
  */
 import fc from 'fast-check';
-import { error, quickStep, slowStep, spends, value } from './ingredients.js';
-import type { Action, Block, Program, Statement } from './program.js';
+import { error, payingStep, quickStep, slowStep, spends, value } from './ingredients.js';
+import {
+  type Action,
+  type ActionAnywhere,
+  type Block,
+  blockOf,
+  type Program,
+  type ProgramBudget,
+  type Statement,
+} from './program.js';
 
 const shortWait: fc.Arbitrary<Statement> = fc.constantFrom<Statement>(
   { op: 'sleep', long: false },
@@ -261,11 +269,102 @@ const action: fc.Arbitrary<Action> = fc
   )
   .map(([at, each]) => ({ at, ...each }) as Action);
 
-export const programs: fc.Arbitrary<Program> = fc.record({
+const budget: fc.Arbitrary<ProgramBudget> = fc.record(
+  {
+    // Sums of what steps spend among them, so that some are met to the last unit.
+    amount: fc.constantFrom(
+      '0',
+      '0.000000001',
+      '0.1',
+      '0.2',
+      '0.3',
+      '0.6',
+      '3',
+      '3.3',
+      '123456789.123456789',
+    ),
+    currency: fc.constantFrom('USD', 'USD', 'USD', 'EUR', 'XTK'),
+    raises: fc.array(fc.constantFrom('toSpent', 'byLastUnit', 'byLastUnit', 'enough'), { maxLength: 4 }),
+    meanwhile: fc
+      .tuple(
+        fc.constantFrom(0, 0, 1, 2),
+        fc.constantFrom<ActionAnywhere>(
+          { do: 'cancel' },
+          { do: 'cancel' },
+          { do: 'terminate' },
+          { do: 'reset' },
+          { do: 'reset' },
+          { do: 'go' },
+          { do: 'query', how: 'state' },
+          { do: 'pause', meanwhile: 'nothing' },
+          { do: 'pause', meanwhile: 'raise' },
+        ),
+      )
+      .map(([at, each]) => ({ at, ...each })),
+  },
+  { requiredKeys: ['amount', 'currency', 'raises'] },
+);
+
+const anyProgram: fc.Arbitrary<Program> = fc.record({
   workflow: fc.constantFrom('program' as const, 'program' as const, 'program' as const, 'retried' as const),
   body,
   script: fc.array(action, { maxLength: 6, size: 'max' }),
 });
+
+/** Most of what it does costs something. Unless it gathers, one thing follows the other. */
+const spender = (inner: fc.Arbitrary<Block>, whole: fc.Arbitrary<Block>): fc.Arbitrary<Statement> =>
+  fc.oneof(
+    { weight: 6, arbitrary: payingStep },
+    { weight: 1, arbitrary: fc.oneof(shortWait, throwing, slowStep, wait) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record(
+          { body: inner, caught: inner, cleanup: inner, shielded: fc.boolean() },
+          { requiredKeys: ['body', 'shielded'] },
+        )
+        .map((each) => ({ op: 'try', ...each }) as Statement),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .record({ shielded: fc.boolean(), body: inner })
+        .map((each) => ({ op: 'scope', cancel: 'never', ...each }) as Statement),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .record({
+          workflow: fc.constantFrom('program', 'program', 'retried'),
+          id: fc.constantFrom('generated', 'given', 'twice'),
+          detached: fc.boolean(),
+          body: whole,
+        })
+        .map((each) => ({ op: 'child', ...each }) as Statement),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .array(inner, { minLength: 2, maxLength: 3 })
+        .map((branches) => ({ op: 'gather', how: 'settled', concurrency: 9, branches }) as Statement),
+    },
+  );
+
+const paying1 = block(payingStep, 2, 1);
+const paying2 = block(spender(paying1, ended(paying1, paying1)), 2, 1);
+const paying = ended(
+  block(spender(paying2, ended(paying2, paying1)), 4, 2).map((each) => each.map((one) => safe([one]))),
+  paying2,
+);
+
+/** A third of them have a budget, and most of those spend it. */
+export const programs: fc.Arbitrary<Program> = fc
+  .tuple(anyProgram, fc.constantFrom('as it is', 'as it is', 'with a budget'), budget, paying, fc.nat(3))
+  .map(([program, kind, budget, body, actions]) => {
+    if (kind === 'as it is') return program;
+    const script = program.script.filter((each) => blockOf(each).length === 0).slice(0, actions);
+    return actions === 3 ? { ...program, budget } : { ...program, body, script, budget };
+  });
 
 /** One seed, one program. Without the bias towards small values that is meant for thousands of runs of one seed. */
 export const ofSeed = (seed: number) => ({ seed, numRuns: 1, unbiased: true }) as const;

@@ -1,6 +1,9 @@
 /**
  * Where held steps wait. A step that is under way has a request open here, so that "it has begun and waits" is a fact;
  * the request is answered when the script releases the step, and closed by the step when it is aborted.
+ *
+ * Where there is a budget, attempts of all steps say here that they have begun, and are told how many did: an attempt
+ * that an engine has held back has not, whether or not it has a number.
  */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -12,8 +15,14 @@ interface Hold {
   response: ServerResponse;
 }
 
+export interface Begun {
+  runId: string;
+  site: number;
+}
+
 export class Holds {
   readonly #held = new Set<Hold>();
+  readonly #begun: Begun[] = [];
   readonly #changes = new EventEmitter().setMaxListeners(0);
   readonly #server = createServer((request, response) => this.#arrived(request, response));
 
@@ -31,6 +40,11 @@ export class Holds {
   isHeld(runId: string, site: number): boolean {
     for (const hold of this.#held) if (hold.runId === runId && hold.site === site) return true;
     return false;
+  }
+
+  /** Attempts of steps of these runs, in the order in which they began. */
+  begun(runIds: ReadonlySet<string>): Begun[] {
+    return this.#begun.filter(({ runId }) => runIds.has(runId));
   }
 
   /** Lets the steps at that statement go on. */
@@ -60,7 +74,14 @@ export class Holds {
   }
 
   #arrived(request: IncomingMessage, response: ServerResponse): void {
-    const [, runId, site] = request.url!.split('/');
+    const [, runId, site, attempt] = request.url!.split('/');
+    if (attempt === 'begun') {
+      const begun = { runId: runId!, site: Number(site) };
+      this.#begun.push(begun);
+      const attempts = this.begun(new Set([begun.runId])).filter((each) => each.site === begun.site);
+      response.end(String(attempts.length));
+      return;
+    }
     const hold: Hold = { runId: runId!, site: Number(site), response };
     this.#held.add(hold);
     response.on('close', () => {

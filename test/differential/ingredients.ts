@@ -79,6 +79,16 @@ export const quickStep: fc.Arbitrary<Statement> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Statement>({ op: 'step', step: 'act', does: { kind: 'beat' } }) },
 );
 
+const payment: fc.Arbitrary<Spending[]> = fc.array(
+  fc.record({ amount: fc.constantFrom(0.1, '0.20', 3, '0.000000001') }),
+  { minLength: 1, maxLength: 2 },
+);
+
+/** As any other, and it spends what budgets count. */
+export const payingStep: fc.Arbitrary<Statement> = fc
+  .tuple(quickStep, payment)
+  .map(([step, spends]) => ({ ...step, spends }) as Statement);
+
 /** Waits out a timeout, so it takes its time. */
 export const slowStep: fc.Arbitrary<Statement> = fc
   .record({ step: fc.constantFrom('slow', 'silent'), times: fc.integer({ min: 1, max: 2 }), spent: spends })

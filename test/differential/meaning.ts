@@ -25,12 +25,18 @@ const LEFT_OUT = new Set([
   'executionExpiresAt',
   // By which the embedded engine knows a repeat; a cluster keeps it to itself.
   'requestId',
+  // Kept with the run that begins on the embedded engine, and beside it on a cluster.
+  'budget',
 ]);
 
-export function meaningOf(event: HistoryEvent): Record<string, unknown> {
+/** An attempt that a cluster has held back for the budget has a number and a failure of its own. */
+const OF_ATTEMPTS = new Set(['attempt', 'lastFailure']);
+
+export function meaningOf(event: HistoryEvent, isBudgeted: boolean): Record<string, unknown> {
   const meaning: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(event.attributes)) {
     if (LEFT_OUT.has(key) || value === undefined) continue;
+    if (isBudgeted && OF_ATTEMPTS.has(key)) continue;
     // Of steps that the end of the run left under way: a cluster forgets them.
     if (key === 'costs' && event.type.startsWith('WORKFLOW_EXECUTION_')) continue;
     // Temporal tells who was reached, not which run of it.
@@ -38,11 +44,16 @@ export function meaningOf(event: HistoryEvent): Record<string, unknown> {
       meaning[key] = (value as Execution).workflowId;
       continue;
     }
-    meaning[key] = meant(key, value);
+    meaning[key] = isBudgeted ? withoutAttempts(meant(key, value)) : meant(key, value);
     // When it was paused.
     if (key === 'input' && isPause(event)) meaning[key] = withoutInstant(meaning[key] as [{ at: number }]);
   }
   return meaning;
+}
+
+export function withoutAttempts(value: unknown): unknown {
+  const text = JSON.stringify(value, (key, each: unknown) => (key === 'attempt' ? undefined : each));
+  return text === undefined ? value : JSON.parse(text);
 }
 
 const isPause = (event: HistoryEvent): boolean =>
@@ -69,7 +80,7 @@ function meant(key: string, value: unknown): unknown {
       return typeof value === 'string' ? value.replace(...PARENTS_REQUEST) : value;
     case 'parent': {
       // By the tree the embedded engine shares out its workers and counts descendants; a cluster does neither.
-      const { initiatedEventId: _, tree: __, ...parent } = value as Record<string, unknown>;
+      const { initiatedEventId: _, tree: __, hasBudget: ___, ...parent } = value as Record<string, unknown>;
       return parent;
     }
     default:

@@ -3,7 +3,7 @@ import type { HistoryEvent } from '../../src/core/history/event.js';
 import type { RunOutcome } from '../../src/engine.js';
 import { Numbering } from './numbering.js';
 import { type Observation, observe } from './observation.js';
-import type { StepBehaviour } from './program.js';
+import type { Program, StepBehaviour } from './program.js';
 import { RunView } from './run-view.js';
 import { wrongCosts } from './spent.js';
 
@@ -44,9 +44,10 @@ function observedOf(events: { type: string; attributes: object }[]): Observation
   const spent = [{ workflowId: 'main', runId: 'run', workflowType: 'program', records: [] }];
   const happened = {
     ...{ runs: [run], outcomes: new Map([['run', outcome]]), played: [played, played] },
-    ...{ costs: spent, treeCosts: spent },
+    ...{ costs: spent, treeCosts: spent, budget: null, met: [], begun: [] },
   };
-  return observe(happened, new Numbering({ workflow: 'program', body: [], script: [] }), 'default');
+  const program: Program = { workflow: 'program', body: [], script: [] };
+  return observe(happened, program, new Numbering(program), 'default');
 }
 
 test('the first turn of a phase that an update begins is the one that took the update', () => {
@@ -109,7 +110,7 @@ test.each(['run', 'tree'])('what scope %s leaves out of what a step has spent is
   } as unknown as HistoryEvent);
   const spent = { workflowId: 'main', runId: 'run', workflowType: 'program' };
   const told = (left: string) => [{ ...spent, records: left === scope ? [] : records }];
-  const happened = { runs: [run], outcomes: new Map(), played: [] };
+  const happened = { runs: [run], outcomes: new Map(), played: [], budget: null, met: [], begun: [] };
   const found = wrongCosts({ ...happened, costs: told('run'), treeCosts: told('tree') }).get('run');
   expect(found).toEqual([expect.stringContaining(`scope ${scope} says , and the history`)]);
 });

@@ -5,16 +5,18 @@
  * meant, and `brokenRules` holds them against their targets), run ids and generated workflow ids (replaced by who they
  * are), times, stacks, and what an engine notes for itself.
  */
+import type { BudgetState } from '../../src/core/cost/budget.js';
 import { COMMAND_EVENTS, type EventTypeName, type HistoryEvent } from '../../src/core/history/event.js';
 import type { Failure } from '../../src/core/history/failure.js';
 import type { RunOutcome } from '../../src/engine.js';
 import { resultText } from '../../src/http/wire/result.js';
 import { brokenRules } from '../contract/invariants.js';
+import { brokenPromises, isDetermined, type Met } from './budgets.js';
 import type { Happened } from './driver.js';
-import { meaningOf, numberOf } from './meaning.js';
+import { meaningOf, numberOf, withoutAttempts } from './meaning.js';
 import { Names } from './names.js';
 import type { Numbering } from './numbering.js';
-import type { StepBehaviour } from './program.js';
+import type { Program, StepBehaviour } from './program.js';
 import { NOTES, type RunView } from './run-view.js';
 import { Sites } from './sites.js';
 import { wrongCosts } from './spent.js';
@@ -41,12 +43,24 @@ export interface ObservedRun {
 
 export interface Observation {
   runs: ObservedRun[];
+  /** Whether it is determined when the budget is met. */
+  isDetermined: boolean;
+  met: Met[];
+  budget: BudgetState | null;
+  /** Attempts of steps that have begun, by whose they are. */
+  begun: string[];
+  brokenPromises: string[];
   answers: { action: string; answer: unknown }[];
   /** What shows that a worker was not heard of for seconds, which is the machine's doing and changes what happens. */
   disturbances: string[];
 }
 
-export function observe(happened: Happened, numbering: Numbering, catalog: string): Observation {
+export function observe(
+  happened: Happened,
+  program: Program,
+  numbering: Numbering,
+  catalog: string,
+): Observation {
   const names = new Names(happened.runs, catalog);
   const costs = wrongCosts(happened);
   const runs = happened.runs.map((run) => {
@@ -56,6 +70,7 @@ export function observe(happened: Happened, numbering: Numbering, catalog: strin
       numbering,
       names,
       happened.played.length,
+      program.budget !== undefined,
     );
     return { ...observed, brokenRules: [...observed.brokenRules, ...costs.get(run.runId)!] };
   });
@@ -63,8 +78,16 @@ export function observe(happened: Happened, numbering: Numbering, catalog: strin
     runs: runs.sort((one, other) => (one.who < other.who ? -1 : 1)),
     answers: happened.played.map(({ action, answer }) => ({
       action: `${action.do} at ${action.at}`,
-      answer: names.replaceIn(answer),
+      answer: names.replaceIn(program.budget ? withoutAttempts(answer) : answer),
     })),
+    ...{ isDetermined: isDetermined(program), met: happened.met, budget: happened.budget },
+    begun: happened.begun
+      .map(
+        ({ runId, site }) =>
+          `step ${site} of ${names.who(happened.runs.find((run) => run.runId === runId)!)}`,
+      )
+      .sort(),
+    brokenPromises: brokenPromises(happened, program, numbering),
     disturbances: happened.runs.flatMap(disturbancesOf),
   };
 }
@@ -100,6 +123,7 @@ function observeRun(
   numbering: Numbering,
   names: Names,
   actions: number,
+  isBudgeted: boolean,
 ): ObservedRun {
   const sites = new Sites(run.events, numbering);
   const observed = new Map<HistoryEvent, ObservedEvent>();
@@ -107,7 +131,7 @@ function observeRun(
     observed.set(event, {
       type: event.type,
       site: sites.of(event),
-      meaning: names.replaceIn(meaningOf(event)),
+      meaning: names.replaceIn(meaningOf(event, isBudgeted)),
       number: numberOf(event),
     });
   }
@@ -117,7 +141,7 @@ function observeRun(
   return {
     who: names.who(run),
     status: outcome.status,
-    result: names.replaceIn(result),
+    result: names.replaceIn(isBudgeted ? withoutAttempts(result) : result),
     phases: phases.map((events) => events.map((event) => observed.get(event)!)),
     firstTurns: phases.map((events) => firstTurn(run, events, observed)),
     brokenRules: brokenRules(run.events),
@@ -140,6 +164,8 @@ function firstTurn(
     ? run.events.findLastIndex((event, at) => at < from && isTurn(event))
     : run.events.findIndex((event, at) => at >= from && isTurn(event));
   if (completed < 0) return { incoming, commands };
+  // It delivers nothing: a cluster tells a run that a reset has made once more what the old one was told.
+  if (run.events.slice(from, completed).some((event) => run.isOfBudget(event))) return { incoming, commands };
   for (const event of run.events.slice(from, completed)) {
     if (observed.has(event)) incoming.push(observed.get(event)!);
   }

@@ -16,7 +16,24 @@ export interface Program {
   workflow: 'program' | 'retried';
   body: Block;
   script: Action[];
+  budget?: ProgramBudget;
 }
+
+/**
+ * What the family may spend. Where it is met somebody waits for it, and is paid for before the script goes on: which
+ * steps were under way then is a matter of time, and so is who waits. Where nothing happens side by side both are
+ * determined (budgets.ts), and something else happens first.
+ */
+export interface ProgramBudget {
+  amount: string;
+  currency: string;
+  /** What is done about it each time that somebody waits; where there is no more of it, there is enough for all. */
+  raises: Raise[];
+  meanwhile?: Action;
+}
+
+/** Set to what is spent, which does not suffice; to the last unit more than that; or to more than anybody spends. */
+export type Raise = 'toSpent' | 'byLastUnit' | 'enough';
 
 export type Block = Statement[];
 
@@ -105,7 +122,9 @@ export type Value =
   | { odd: 'undefined' | 'nan' | 'bigint' | 'date' | 'map' | 'hole' | 'property' };
 
 /** What happens from outside. `at` picks one of the workflows that are open, by the order in which they were called. */
-export type Action = { at: number } & (
+export type Action = { at: number } & ActionAnywhere;
+
+export type ActionAnywhere =
   | { do: 'go' }
   /** Handled by code that does things; its errors fail the run. */
   | { do: 'signal'; body: Block }
@@ -116,11 +135,13 @@ export type Action = { at: number } & (
   | { do: 'query'; how: 'state' | 'throw' | 'act' | 'unknown' }
   | { do: 'release'; how: 'return' | 'throw' }
   /** Something happens to the run while it is paused, and then it is resumed. */
-  | { do: 'pause'; meanwhile: 'nothing' | 'go' | 'release' | 'query' | 'cancel' }
+  | { do: 'pause'; meanwhile: 'nothing' | 'go' | 'release' | 'query' | 'cancel' | 'raise' }
   | { do: 'resume' }
   | { do: 'cancel' }
   | { do: 'terminate' }
-);
+  /** The first workflow begins anew, unless it has called others. */
+  | { do: 'reset' }
+  | { do: 'raise'; raise: Raise };
 
 /** What the interpreter is given. */
 export interface ProgramInput {
@@ -128,6 +149,8 @@ export interface ProgramInput {
   holds: string;
   /** The id of the first workflow of the family: children's ids are made of it. */
   root: string;
+  /** Attempts of its steps say that they have begun. */
+  isBudgeted: boolean;
   site: number;
   body: Block;
 }

@@ -1,4 +1,5 @@
 /** What people read: the two sides of a disagreement next to each other, and how much a campaign has really tried. */
+import { isDetermined } from './budgets.js';
 import { keyOf, stable } from './comparison.js';
 import type { Observation, ObservedRun } from './observation.js';
 import { type Block, blockOf, type Program, partsOf } from './program.js';
@@ -22,8 +23,9 @@ export function sideBySide(names: readonly [string, string], { observations }: T
   ].join('\n');
 }
 
-function lines({ runs, answers }: Observation): string[] {
+function lines({ runs, answers, met, budget }: Observation): string[] {
   return [
+    ...(met.length > 0 ? [`spending: ${stable({ met, budget })}`] : []),
     ...answers.map(({ action, answer }, index) => `action ${index}: ${action} → ${stable(answer)}`),
     ...runs.flatMap(runLines),
   ];
@@ -57,6 +59,7 @@ export class Coverage {
   readonly #types: Counts = new Map();
   /** What was spent, by the events that tell of it. */
   readonly #costs: Counts = new Map();
+  readonly #budgets: Counts = new Map();
 
   add(program: Program, trial: Trial): void {
     this.#programs++;
@@ -71,6 +74,8 @@ export class Coverage {
     for (const action of program.script) count(blockOf(action));
     const [observation] = trial.observations;
     if (!observation) return;
+    if (program.budget) increment(this.#budgets, isDetermined(program) ? 'determined' : 'side by side');
+    for (const { raise } of observation.met) increment(this.#budgets, `met and raised ${raise}`);
     for (const { action } of observation.answers) increment(this.#actions, action.split(' ')[0]!);
     for (const run of observation.runs) {
       this.#runs++;
@@ -92,6 +97,7 @@ export class Coverage {
       `statements: ${listed(this.#statements)}`,
       `events:     ${listed(this.#types)}`,
       `costs:      ${listed(this.#costs)}`,
+      `budgets:    ${listed(this.#budgets)}`,
     ].join('\n');
   }
 }

@@ -6,6 +6,7 @@ import {
   type EventTypeName,
   type HistoryEvent,
 } from '../../src/core/history/event.js';
+import { isPauseSignal, type Paused, pausedAfter, RESUME_SIGNAL } from '../../src/core/run/pause.js';
 import { LONG_MS } from './numbering.js';
 
 /** Turns are the engine's own business: where one begins and ends differs between engines and runs. */
@@ -43,6 +44,11 @@ export class RunView {
   readonly #children = new Map<number, PendingChild>();
   readonly #messages = new Set<number>();
   #isTurnDone = false;
+  /** Messages by which its budget paused it, and let it go on. */
+  readonly #ofBudget = new Set<HistoryEvent>();
+  #paused: Paused | undefined;
+  #isHeldBack = false;
+  #resumed = 0;
 
   constructor(
     readonly workflowId: string,
@@ -81,6 +87,26 @@ export class RunView {
     return this.#isTurnDone;
   }
 
+  /** Why it waits for its budget; undefined while it does not. */
+  get waitsForBudget(): string | undefined {
+    const isOpen = !this.isClosed && !this.isCancelRequested;
+    return isOpen && this.#paused?.by === 'budget' ? this.#paused.reason : undefined;
+  }
+
+  /** Whether steps that it has asked for do not begin: its budget was met, and it has not gone on since. */
+  get isHeldBack(): boolean {
+    return this.#isHeldBack && !this.isCancelRequested;
+  }
+
+  isOfBudget(event: HistoryEvent): boolean {
+    return this.#ofBudget.has(event);
+  }
+
+  /** How often it was told to go on. */
+  get resumed(): number {
+    return this.#resumed;
+  }
+
   pendingSteps(): PendingStep[] {
     return [...this.#steps.values()];
   }
@@ -97,13 +123,15 @@ export class RunView {
     return [...this.#messages];
   }
 
-  /** Events without those of turns. */
+  /** Events without those of turns, and without what its budget has told it: when and how often is a matter of time. */
   get own(): HistoryEvent[] {
-    return this.events.filter((event) => !TURN_EVENTS.has(event.type) && !NOTES.has(event.type));
+    return this.events.filter(
+      (event) => !TURN_EVENTS.has(event.type) && !NOTES.has(event.type) && !this.#ofBudget.has(event),
+    );
   }
 
   count(type: EventTypeName): number {
-    return this.events.filter((event) => event.type === type).length;
+    return this.own.filter((event) => event.type === type).length;
   }
 
   add(event: HistoryEvent): void {
@@ -125,6 +153,20 @@ export class RunView {
       case 'ACTIVITY_TASK_CANCELED':
         this.#steps.delete(event.attributes.scheduledEventId);
         break;
+      case 'WORKFLOW_EXECUTION_SIGNALED': {
+        const { signalName, input } = event.attributes;
+        const { by, onlyBy = this.#paused?.by } = (
+          isPauseSignal(signalName) ? JSON.parse(input[0] ?? '{}') : {}
+        ) as {
+          by?: string;
+          onlyBy?: string;
+        };
+        if ((signalName === RESUME_SIGNAL ? onlyBy : by) === 'budget') this.#ofBudget.add(event);
+        this.#paused = pausedAfter(this.#paused, signalName, input);
+        this.#isHeldBack = this.#paused !== undefined && (this.#isHeldBack || this.#paused.by === 'budget');
+        if (signalName === RESUME_SIGNAL) this.#resumed++;
+        break;
+      }
       case 'TIMER_STARTED':
         this.#timers.set(event.attributes.timerId, event.attributes.startToFireTimeoutMs);
         break;

@@ -41,7 +41,7 @@ async function tryOnce(pair: Pair, program: Program): Promise<Trial> {
   const outcomes = await Promise.allSettled(
     pair.systems.map(async (system) => {
       const happened = await drive(system, pair.holds, program, numbering, workflowId);
-      return observe(happened, numbering, system.catalog);
+      return observe(happened, program, numbering, system.catalog);
     }),
   );
   const observations = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));

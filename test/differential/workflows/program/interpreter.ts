@@ -156,12 +156,16 @@ export class Interpreter {
     const site = statement.site!;
     switch (statement.op) {
       case 'step':
-        return (steps[statement.step] as Step)({ site, does: statement.does, spends: statement.spends });
+        return (steps[statement.step] as Step)({
+          ...{ site, does: statement.does, spends: statement.spends },
+          ...this.#ledger,
+        });
       case 'hold':
         return holdSteps[statement.cancellation]({
           site,
           holds: this.input.holds,
           spends: statement.spends,
+          ...this.#ledger,
         });
       case 'sleep':
         return sleep(statement.ms!);
@@ -219,6 +223,10 @@ export class Interpreter {
     options: { workflowId?: string; detached: boolean },
   ): Promise<unknown> {
     return this.children[type]({ ...this.input, site, body }, options);
+  }
+
+  get #ledger(): { ledger?: string } {
+    return this.input.isBudgeted ? { ledger: this.input.holds } : {};
   }
 
   #childId(site: number): string {

@@ -7,6 +7,8 @@ interface ActInput {
   site: number;
   does: StepBehaviour;
   spends?: Spending[];
+  /** Where it says that it has begun. */
+  ledger?: string;
 }
 
 const quick = { initialInterval: 5, backoffCoefficient: 1, maximumInterval: 5 } as const;
@@ -15,9 +17,18 @@ function spend(spends: Spending[] = []): void {
   for (const each of spends) stepContext().cost(each);
 }
 
-async function behave({ does, spends }: ActInput): Promise<unknown> {
+/** Which attempt it is, without those that were held back. */
+async function begin({ site, ledger }: { site: number; ledger?: string }): Promise<number> {
+  const { runId, attempt } = stepContext();
+  if (ledger === undefined) return attempt;
+  const begun = await fetch(`${ledger}/${runId}/${site}/begun`);
+  return Number(await begun.text());
+}
+
+async function behave({ site, does, spends, ledger }: ActInput): Promise<unknown> {
+  const attempt = await begin({ site, ledger });
   spend(spends);
-  const { attempt, heartbeat, lastHeartbeat } = stepContext();
+  const { heartbeat, lastHeartbeat } = stepContext();
   switch (does.kind) {
     case 'return':
       return valueFrom(does.value);
@@ -87,20 +98,23 @@ export const strict = step({
     site: z.number(),
     does: z.looseObject({ kind: z.string(), times: z.number().max(2).optional() }),
     spends: z.array(z.any()).optional(),
+    ledger: z.string().optional(),
     extra: z.string().default('given'),
   }),
   outputSchema: z.object({ attempt: z.number() }),
-  fn: async ({ site, does, spends }) =>
-    (await behave({ site, does: does as StepBehaviour, spends })) as { attempt: number },
+  fn: async ({ site, does, spends, ledger }) =>
+    (await behave({ site, does: does as StepBehaviour, spends, ledger })) as { attempt: number },
 });
 
 interface HoldInput {
   site: number;
   holds: string;
   spends?: Spending[];
+  ledger?: string;
 }
 
-async function holding({ site, holds, spends }: HoldInput): Promise<string> {
+async function holding({ site, holds, spends, ledger }: HoldInput): Promise<string> {
+  await begin({ site, ledger });
   spend(spends);
   const { signal, heartbeat, runId, attempt } = stepContext();
   const beat = setInterval(() => heartbeat(), 100);
