@@ -4,9 +4,11 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
 } from 'node:fs';
@@ -57,27 +59,67 @@ export async function copyDataFolder(
  * report, and then nothing was put there. @throws DataFolderError
  */
 export function restoreDataFolder(file: string, dataDir: string): CheckReport {
-  for (const name of ['perdure.db', 'perdure.db-wal', 'perdure.mark']) {
-    if (existsSync(join(dataDir, name)))
-      throw new DataFolderError(
-        `${dataDir} has a ${name} already, and nothing is overwritten: give an empty folder with --data`,
-      );
-  }
-  // In the folder itself, so that what was looked through gets its name by a rename.
+  for (const name of ['perdure.db', 'perdure.db-wal', 'perdure.mark'])
+    if (existsSync(join(dataDir, name))) throw isThere(dataDir, name);
+  // In the folder itself, so that what was looked through gets its name without another copy.
   mkdirSync(dataDir, { recursive: true });
-  const trial = mkdtempSync(join(dataDir, 'restoring-'));
+  clearBrokenOff(dataDir);
+  const trial = mkdtempSync(join(dataDir, `restoring-${process.pid}-`));
   try {
     const copy = join(trial, 'perdure.db');
     copyFileSync(file, copy);
     const report = checkDataFolder(trial);
     if (report.problems.length === 0) {
       sync(copy);
-      renameSync(copy, join(dataDir, 'perdure.db'));
+      put(copy, dataDir);
       sync(dataDir);
     }
     return report;
   } finally {
     rmSync(trial, { recursive: true, force: true });
+  }
+}
+
+const isThere = (dataDir: string, name: string): DataFolderError =>
+  new DataFolderError(
+    `${dataDir} has a ${name} already, and nothing is overwritten: give an empty folder with --data`,
+  );
+
+/** Takes away what a restore has left that was killed. @throws DataFolderError when one is under way */
+function clearBrokenOff(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    const [, pid] = /^restoring-(\d+)-/.exec(name) ?? [];
+    if (pid === undefined) continue;
+    if (Number(pid) !== process.pid && isAlive(Number(pid)))
+      throw new DataFolderError(
+        `process ${pid} restores into ${dataDir}: wait for its end, or remove ${join(dataDir, name)} if it is none of perdure's`,
+      );
+    rmSync(join(dataDir, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** File systems without links, as on many sticks. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'ENOSYS'];
+
+/** By a link and not a rename, which would take the place of a database that a server has made there meanwhile. */
+function put(copy: string, dataDir: string): void {
+  const place = join(dataDir, 'perdure.db');
+  try {
+    linkSync(copy, place);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || existsSync(place)) throw isThere(dataDir, 'perdure.db');
+    if (!NO_LINKS.includes(code)) throw error;
+    renameSync(copy, place);
   }
 }
 
