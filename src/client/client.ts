@@ -67,7 +67,7 @@ export class Client {
 
   /** One page of runs, as the API gives it. */
   runsPage({ signal, timeoutMs, ...query }: RunPageQuery & CallOptions = {}): Promise<RunPage> {
-    return this.transport.json(read('/workflow/runs', { signal, timeoutMs }, query));
+    return this.transport.json(read('/workflow/runs', { signal, timeoutMs }, query), 'runs');
   }
 
   /** The workflows of a catalog, with their schemas; of the default one when none is named. */
@@ -76,34 +76,37 @@ export class Client {
       name === undefined
         ? '/workflow/catalog'
         : `/workflow/catalog/${segment(name, 'the name of a catalog')}`;
-    return this.transport.json(read(path, options));
+    return this.transport.json(read(path, options), 'workflows');
   }
 
   /** The workers that are connected, with the code they run and how much they have to do. */
   workers(options: CallOptions = {}): Promise<Workers> {
-    return this.transport.json(read('/workers', options));
+    return this.transport.json(read('/workers', options), 'workers');
   }
 
   /** Answers a callback of a workflow: what `createCallback` gave a URL for, whose last part is the token. */
   callback(token: string, payload?: unknown, options: CallOptions = {}): Promise<RunRef> {
     const path = `/callback/${segment(token, 'a token')}`;
     // The first answer counts, and a repeat of it is told the same.
-    return this.transport.json({ ...options, method: 'POST', path, body: payload, isRepeatable: true });
+    return this.transport.json(
+      { ...options, method: 'POST', path, body: payload, isRepeatable: true },
+      'runId',
+    );
   }
 
   /** Whether the process answers. */
   health(options: CallOptions = {}): Promise<{ status: 'ok' }> {
-    return this.transport.json(read('/health', options));
+    return this.transport.json(read('/health', options), 'status');
   }
 
   /** Whether the service can serve; it says so rather than throw. */
   ready(options: CallOptions = {}): Promise<Readiness> {
-    return this.transport.json({ ...read('/ready', options), accepts: [503] });
+    return this.transport.json({ ...read('/ready', options), accepts: [503] }, 'status');
   }
 
   /** Does nothing, with credentials; for tests of a deployment. */
   async heartbeat(options: CallOptions = {}): Promise<void> {
-    await this.transport.json({ ...options, method: 'POST', path: '/heartbeat', isRepeatable: true });
+    await this.transport.nothing({ ...options, method: 'POST', path: '/heartbeat', isRepeatable: true });
   }
 
   /** A copy of the database, made while the service goes on. */
@@ -113,7 +116,9 @@ export class Client {
     // How long it is prepared depends on how large the database is.
     return this.transport.answer({ ...call, waitMs: Number.POSITIVE_INFINITY }, async ({ headers, body }) => {
       const stream = new Body(body!);
-      return { bytes: Number(headers.get('content-length')), read: () => pieces(stream, options.signal) };
+      const length = headers.get('content-length');
+      const bytes = length === null ? undefined : Number(length);
+      return { bytes, read: () => pieces(stream, options.signal) };
     });
   }
 
@@ -128,13 +133,13 @@ export class Client {
     catalog,
     ...options
   }: CallOptions & { workflow?: string; catalog?: string } = {}): Promise<Record<string, unknown>> {
-    return this.transport.json(read('/openapi.json', options, { workflow, catalog }));
+    return this.transport.json(read('/openapi.json', options, { workflow, catalog }), 'openapi');
   }
 }
 
 export interface Backup {
-  /** How many bytes it has. */
-  bytes: number;
+  /** How many bytes it has; undefined where a proxy between has left that out. */
+  bytes: number | undefined;
   /** All of it, in pieces as they come. @throws ConnectionError if it breaks off */
   read(): AsyncGenerator<Uint8Array, void, void>;
 }
@@ -183,7 +188,7 @@ export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
       const call = this.#start('run', input, { ...rest, signal });
       Object.assign(call.body as object, { timeout: waitMs });
       try {
-        return await this.transport.json<Result>({ ...call, waitMs, isFinal: isUnderWay });
+        return await this.transport.json<Result>({ ...call, waitMs, isFinal: isUnderWay }, 'status');
       } catch (error) {
         if (signal?.aborted || !isUnderWay(error)) throw error;
         // Now that it is known which run it is, that one is asked for; it is never started again.
@@ -202,7 +207,10 @@ export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
   async start(
     ...[input, options = {}]: InputThen<WorkflowInputOf<W>, StartOptions>
   ): Promise<WorkflowHandle<W>> {
-    const { workflowId, runId } = await this.transport.json<RunRef>(this.#start('start', input, options));
+    const { workflowId, runId } = await this.transport.json<RunRef>(
+      this.#start('start', input, options),
+      'runId',
+    );
     return new WorkflowHandle<W>(this.transport, workflowId, undefined, runId);
   }
 

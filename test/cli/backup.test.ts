@@ -1,10 +1,21 @@
 /** Backups by the command line: from a server that runs, from a folder that none has, and back. */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Workplace } from '../../src/cli/program.fixture.js';
 import { createClient } from '../../src/client/index.js';
+import { type Answerer, ScriptedServer } from '../../src/client/scripted-server.fixture.js';
 import { begin, call } from './shell.js';
 
 const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
@@ -53,6 +64,30 @@ describe('a backup', () => {
     expect(await runsIn('new/folder')).toEqual(['kept-1', 'kept-2']);
   });
 
+  it('is complete, or none, behind a proxy that leaves out its length', async () => {
+    const bytes = readFileSync(at('live.db'));
+    const proxy = await new ScriptedServer().listen();
+    const chunked =
+      (body: Buffer): Answerer =>
+      (response) => {
+        response.writeHead(200, { 'x-request-id': '1' }).write(body.subarray(0, 1_000));
+        response.end(body.subarray(1_000));
+      };
+    proxy.script(chunked(bytes), chunked(bytes.subarray(0, -4_096)));
+    try {
+      expect(await perdure('backup', 'chunked.db', '--server', proxy.url)).toMatchObject({ code: 0 });
+      expect(readFileSync(at('chunked.db')).equals(bytes)).toBe(true);
+      const half = await perdure('backup', 'cut.db', '--server', proxy.url);
+      expect(half.stderr).toBe(
+        `perdure: the copy broke off after ${bytes.length - 4_096} of ${bytes.length} bytes: try again\n`,
+      );
+      expect(half.code).toBe(1);
+      expect(existsSync(at('cut.db'))).toBe(false);
+    } finally {
+      await proxy.close();
+    }
+  });
+
   it('overwrites nothing', async () => {
     writeFileSync(at('there.db'), 'mine');
     const taken = await perdure('backup', 'there.db', '--server', url);
@@ -67,6 +102,29 @@ describe('a backup', () => {
     const restored = await perdure('restore', 'second.db', '--data', 'new/folder');
     expect(restored.code).toBe(2);
     expect(restored.stderr).toMatch(/has a perdure\.db already/);
+  });
+
+  it('is restored where a restore was killed, and not where one is under way', async () => {
+    mkdirSync(at(`killed/restoring-${spawnSync('true').pid}-1`), { recursive: true });
+    const restored = await perdure('restore', 'live.db', '--data', 'killed');
+    expect(restored).toMatchObject({ code: 0 });
+    expect(readdirSync(at('killed'))).toEqual(['perdure.db']);
+    mkdirSync(at(`busy/restoring-${process.pid}-1`), { recursive: true });
+    const refused = await perdure('restore', 'live.db', '--data', 'busy');
+    expect(refused.stderr).toMatch(new RegExp(`^perdure: process ${process.pid} restores into busy: wait`));
+    expect(refused.code).toBe(2);
+    expect(readdirSync(at('busy'))).toEqual([`restoring-${process.pid}-1`]);
+  });
+
+  it('takes the place of nothing that comes there while it is looked through', async () => {
+    mkdirSync(at('meanwhile'));
+    // Not seen at first, and in the way in the end.
+    symlinkSync('not mounted', at('meanwhile/perdure.db'));
+    const refused = await perdure('restore', 'live.db', '--data', 'meanwhile');
+    expect(refused.stderr).toMatch(/meanwhile has a perdure\.db already, and nothing is overwritten/);
+    expect(refused.code).toBe(2);
+    expect(readdirSync(at('meanwhile'))).toEqual(['perdure.db']);
+    expect(readlinkSync(at('meanwhile/perdure.db'))).toBe('not mounted');
   });
 
   it('leaves nothing behind when it fails', async () => {

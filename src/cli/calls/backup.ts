@@ -1,9 +1,10 @@
 /** `perdure backup FILE`, from a server that runs or a data folder that none has, and `perdure restore FILE`. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import { link, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
+import { UnexpectedAnswerError } from '../../client/index.js';
 import { canDraw } from '../colours.js';
 import { connect } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
@@ -55,9 +56,9 @@ async function name(part: string, file: string): Promise<void> {
 }
 
 async function fromServer(command: Command, part: string, signal: AbortSignal): Promise<void> {
-  const { quick } = await connect(command);
+  const { quick, server } = await connect(command);
   const { bytes, read } = await quick.backup({ signal });
-  const out = await create(part);
+  const out = await create(part, 'wx+');
   const progress = new ProgressLine(bytes, megabytes);
   try {
     let done = 0;
@@ -66,8 +67,14 @@ async function fromServer(command: Command, part: string, signal: AbortSignal): 
       done += piece.length;
       progress.show(done);
     }
-    if (done !== bytes)
-      throw new CommandError(EXIT.failed, `the copy broke off after ${done} of ${bytes} bytes: try again`);
+    const all = await lengthOf(out);
+    if (all === undefined)
+      throw new UnexpectedAnswerError(`${server} answered with something that is no database`, {});
+    if (done !== (bytes ?? all))
+      throw new CommandError(
+        EXIT.failed,
+        `the copy broke off after ${done} of ${bytes ?? all} bytes: try again`,
+      );
     await out.sync();
   } finally {
     progress.clear();
@@ -91,9 +98,18 @@ async function fromFolder(data: string, part: string, signal: AbortSignal): Prom
   }
 }
 
-async function create(path: string) {
+/** By what the database says of itself, since a proxy may leave out what the server says. Undefined for what is none. */
+async function lengthOf(file: FileHandle): Promise<number | undefined> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(100), 0, 100, 0);
+  if (bytesRead < 100 || buffer.toString('latin1', 0, 16) !== 'SQLite format 3\0') return undefined;
+  const pageSize = buffer.readUInt16BE(16);
+  // 65,536 does not fit there, and is written as 1.
+  return (pageSize === 1 ? 65_536 : pageSize) * buffer.readUInt32BE(28);
+}
+
+async function create(path: string, flags = 'wx') {
   try {
-    return await open(path, 'wx', 0o600);
+    return await open(path, flags, 0o600);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandError(EXIT.wrongUse, `nothing can be written into ${dirname(path)} (${code})`);
@@ -132,14 +148,15 @@ class ProgressLine {
   #shownAt = 0;
 
   constructor(
-    private readonly total: number,
+    private readonly total: number | undefined,
     private readonly text: (amount: number) => string,
   ) {}
 
   show(done: number): void {
     if (!canDraw(process.stderr) || Date.now() - this.#shownAt < LINE_MS) return;
     this.#shownAt = Date.now();
-    process.stderr.write(`\r\u001b[K${this.text(done)} of ${this.text(this.total)}`);
+    const of = this.total === undefined ? '' : ` of ${this.text(this.total)}`;
+    process.stderr.write(`\r\u001b[K${this.text(done)}${of}`);
   }
 
   clear(): void {
