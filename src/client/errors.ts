@@ -164,8 +164,13 @@ export interface ErrorBody {
 }
 
 export function isErrorBody(body: unknown): body is ErrorBody {
-  const { error, message } = (body ?? {}) as Partial<ErrorBody>;
-  return typeof error === 'string' && typeof message === 'string';
+  const { error, message, issues = [] } = (body ?? {}) as Partial<ErrorBody>;
+  return (
+    typeof error === 'string' &&
+    typeof message === 'string' &&
+    Array.isArray(issues) &&
+    issues.every((issue) => Array.isArray(issue?.path))
+  );
 }
 
 /** A run has ended, and not with a result. */

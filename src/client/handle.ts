@@ -90,12 +90,12 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   }
 
   status(options: CallOptions = {}): Promise<StatusRecord> {
-    return this.transport.json(this.#read('status', options));
+    return this.transport.json(this.#read('status', options), 'runId');
   }
 
   /** What the workflow was first started with; of a handle that is bound to a run, that run's own input. */
   input(options: CallOptions = {}): Promise<WorkflowInput> {
-    return this.transport.json(this.#read('input', options));
+    return this.transport.json(this.#read('input', options), 'input');
   }
 
   /** What the workflow returned, waiting for its end. @throws WorkflowFailedError and its like */
@@ -111,7 +111,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
         const wait = Math.max(0, Math.min(WAIT_MS, Math.round(until - performance.now())));
         try {
           const call = this.#read('result', { signal }, wait === 0 ? {} : { wait });
-          return await this.transport.json<Result>({ ...call, waitMs: wait });
+          return await this.transport.json<Result>({ ...call, waitMs: wait }, 'status');
         } catch (error) {
           const isOpen = (error as ClientError).name === 'WorkflowNotCompletedError';
           if (!isOpen || performance.now() >= until) throw hasAsked ? afterSending(error) : error;
@@ -122,34 +122,36 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
 
   /** The trace of a closed run. `inline` asks for a trace in a local file to be sent as well. */
   traceLog({ inline, ...options }: CallOptions & { inline?: boolean } = {}): Promise<TraceLog> {
-    return this.transport.json(this.#read('trace-log', options, { inline }));
+    return this.transport.json(this.#read('trace-log', options, { inline }), 'source');
   }
 
   /** Why the run is where it is, in words, and what to do about it. */
   why(options: CallOptions = {}): Promise<Why> {
-    return this.transport.json(this.#read('why', options));
+    return this.transport.json(this.#read('why', options), 'reasons');
   }
 
   /** What the run has spent so far; with `scope`, all runs of its chain or of its tree. */
   cost({ signal, timeoutMs, ...query }: CallOptions & CostPageQuery = {}): Promise<Costs> {
-    return this.transport.json(this.#read('cost', { signal, timeoutMs }, query));
+    return this.transport.json(this.#read('cost', { signal, timeoutMs }, query), 'totals');
   }
 
   /** Changes what the run and all that belong to it may spend; where it now suffices, they go on. */
   setBudget(amount: number | string, options: CallOptions = {}): Promise<RunBudget> {
     return this.#onRun(options, (path, call) =>
-      this.transport.json<RunBudget>({
-        ...{ ...call, method: 'PATCH', path: `${path}/budget`, body: { amount }, isRepeatable: true },
-      }),
+      this.transport.json<RunBudget>(
+        { ...call, method: 'PATCH', path: `${path}/budget`, body: { amount }, isRepeatable: true },
+        'budget',
+      ),
     );
   }
 
   /** Cancels: cleanup runs. Does nothing to a run that has ended. */
   async stop(options: CallOptions = {}): Promise<Stopped> {
     return this.#onRun(options, async (path, call) => {
-      const answer = await this.transport.json<Stopped>({
-        ...{ ...call, method: 'PATCH', path: `${path}/stop`, isRepeatable: true },
-      });
+      const answer = await this.transport.json<Stopped>(
+        { ...call, method: 'PATCH', path: `${path}/stop`, isRepeatable: true },
+        'runId',
+      );
       // The run that was the latest has made way for another one in between.
       return this.#isSuperseded(answer.status) ? undefined : answer;
     });
@@ -164,15 +166,19 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
         return false;
       };
       try {
-        return await this.transport.json<Terminated>({
-          ...{ ...call, method: 'POST', path: `${path}/terminate`, body: { reason } },
-          ...{ isRepeatable: true, isFinal },
-        });
+        return await this.transport.json<Terminated>(
+          {
+            ...{ ...call, method: 'POST', path: `${path}/terminate`, body: { reason } },
+            ...{ isRepeatable: true, isFinal },
+          },
+          'runId',
+        );
       } catch (error) {
         if (!(error instanceof WorkflowAlreadyClosedError)) throw error;
-        const asking = this.transport.json<StatusRecord>({
-          ...{ ...call, method: 'GET', path: `${path}/status`, isRepeatable: true },
-        });
+        const asking = this.transport.json<StatusRecord>(
+          { ...call, method: 'GET', path: `${path}/status`, isRepeatable: true },
+          'runId',
+        );
         const { workflowId, runId, status } = await asking.catch((lost) => {
           throw afterSending(lost);
         });
@@ -197,9 +203,10 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   /** What may be asked for again and again. */
   #toRun(action: string, options: CallOptions, body?: object): Promise<RunRef> {
     return this.#onRun(options, (path, call) =>
-      this.transport.json<RunRef>({
-        ...{ ...call, method: 'POST', path: `${path}/${action}`, body, isRepeatable: true },
-      }),
+      this.transport.json<RunRef>(
+        { ...call, method: 'POST', path: `${path}/${action}`, body, isRepeatable: true },
+        'runId',
+      ),
     );
   }
 
@@ -207,9 +214,10 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   async reset({ signal, timeoutMs, ...point }: ResetOptions): Promise<WorkflowHandle<W>> {
     const { workflowId, runId } = await this.#onRun({ signal, timeoutMs }, (path, call) =>
       // A second one would make a second run.
-      this.transport.json<RunRef>({
-        ...{ ...call, method: 'POST', path: `${path}/reset`, body: point, isRepeatable: false },
-      }),
+      this.transport.json<RunRef>(
+        { ...call, method: 'POST', path: `${path}/reset`, body: point, isRepeatable: false },
+        'runId',
+      ),
     );
     return new WorkflowHandle<W>(this.transport, workflowId, undefined, runId);
   }
@@ -289,7 +297,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   /** One page of events, as the API gives it; with `longPollTimeoutMs` it waits for new ones. */
   historyPage({ signal, timeoutMs, ...query }: CallOptions & HistoryPageQuery = {}): Promise<HistoryPage> {
     const waitMs = Math.min(query.longPollTimeoutMs ?? 0, 60_000);
-    return this.transport.json({ ...this.#read('history', { signal, timeoutMs }, query), waitMs });
+    return this.transport.json({ ...this.#read('history', { signal, timeoutMs }, query), waitMs }, 'events');
   }
 
   /** Resolves once the signal is on disk. Never sent twice: when it is unclear whether it arrived, it throws. */
@@ -297,7 +305,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     name: Name,
     ...[payload, options]: InputThen<PayloadOf<W, 'signals', Name>, CallOptions>
   ): Promise<RunRef> {
-    return this.transport.json(this.#message(`signal/${segment(name, 'a name')}`, payload, options));
+    return this.transport.json(this.#message(`signal/${segment(name, 'a name')}`, payload, options), 'runId');
   }
 
   /** What the handler answers, of an open or a closed run. */
@@ -328,16 +336,16 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   ): Promise<RunRef> {
     const call = this.#message('feedback', payload, options);
     const body = callbackId === undefined ? call.body : { payload, callbackId };
-    return this.transport.json({ ...call, body });
+    return this.transport.json({ ...call, body }, 'runId');
   }
 
   /** With it an EventSource, which cannot send a token, opens one stream of the workflow. */
   streamTicket(options: CallOptions = {}): Promise<StreamTicket> {
     // One that nobody uses is forgotten by itself.
-    return this.transport.json({
-      ...options,
-      ...{ method: 'POST', path: `${this.#path}/stream-ticket`, isRepeatable: true },
-    });
+    return this.transport.json(
+      { ...options, method: 'POST', path: `${this.#path}/stream-ticket`, isRepeatable: true },
+      'ticket',
+    );
   }
 
   #pathOf(runId: string): string {

@@ -99,19 +99,30 @@ export class Transport {
     return new Patience(this.#retryForMs, signal);
   }
 
-  /** The body of the answer. @throws ClientError, or the reason of the signal */
-  async json<T>(call: Call): Promise<T> {
+  /**
+   * The body of the answer. By `has`, which every such body has, it is told from what another program answers with: many
+   * answer with JSON. @throws ClientError, or the reason of the signal
+   */
+  async json<T>(call: Call, has?: keyof T): Promise<T> {
     return this.answer(call, async (response) => {
-      const text = await response.text();
-      if (response.status === 204) return undefined as T;
+      const text = await textOf(response);
       const body = parse(text);
-      if (body === NOT_JSON) throw unexpected(response, text);
+      const isOurs = has === undefined ? body !== NOT_JSON : isObject(body) && Object.hasOwn(body, has);
+      if (!isOurs) throw unexpected(response, text);
       return body as T;
     });
   }
 
+  /** Of a call that is answered without a body. @throws ClientError, or the reason of the signal */
+  async nothing(call: Call): Promise<void> {
+    await this.answer(call, async (response) => {
+      const text = await textOf(response);
+      if (response.status !== 204) throw unexpected(response, text);
+    });
+  }
+
   text(call: Call): Promise<string> {
-    return this.answer(call, (response) => response.text());
+    return this.answer(call, textOf);
   }
 
   /** What `read` makes of the answer. @throws ClientError, or the reason of the signal */
@@ -212,7 +223,7 @@ export function mayRepeat({ isRepeatable, isFinal }: Call, error: unknown): bool
 
 async function refusal(response: Response): Promise<ClientError> {
   if (isRedirect(response)) return redirected(response);
-  const text = await response.text();
+  const text = await textOf(response);
   const body = parse(text);
   return isErrorBody(body) ? apiError(body, factsOf(response)) : unexpected(response, text);
 }
@@ -270,6 +281,29 @@ function encoded(body: unknown): string | undefined {
     throw error instanceof PayloadError ? new TypeError(error.message) : error;
   }
 }
+
+/** Of one answer, far beyond what the server puts into one. A program that writes without end would take all memory. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+async function textOf(response: Response): Promise<string> {
+  const { body } = response;
+  if (!body) return response.text();
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for (let { value } = await reader.read(); value; { value } = await reader.read()) {
+    text += decoder.decode(value, { stream: true });
+    bytes += value.length;
+    if (bytes <= MOST_BYTES) continue;
+    reader.cancel().catch(() => {});
+    throw unexpected(response, text);
+  }
+  return text + decoder.decode();
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const NOT_JSON = Symbol();
 

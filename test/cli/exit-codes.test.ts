@@ -111,17 +111,56 @@ describe('other answers', () => {
     ['no such run', error(404, 'WorkflowNotFoundError', {}, OURS), 4, /perdure list/],
     ['no token', error(401, 'UnauthorizedError', {}, OURS), 2, /asks for a token \(none\)/],
     ['a bug', error(500, 'InternalError', {}, OURS), 1, /InternalError/],
-    ['another shape', ok({ startedAt: 'x' }), 5, /cannot read .*a perdure server, and of this version\?/],
+    [
+      'another shape',
+      ok({ runId: RUN, startedAt: 'x' }),
+      5,
+      /cannot read .*a perdure server, and of this version\?/,
+    ],
     [
       'a page for people',
       (response) => void response.writeHead(404).end('<html>\n<body>\n\n<h1>Not here</h1>\n</body></html>'),
       5,
       /answered 404 with something that is not of this API: <html> <body> <h1>Not here.* a perdure server\?/,
     ],
+    [
+      'an error of another program',
+      error(400, 'ValidationError', { issues: [null] }, OURS),
+      5,
+      /answered 400 with something that is not of this API/,
+    ],
   ])('%s', async (_what, answer, code, says) => {
     server.script(answer);
     const ended = await perdure('status', 'w');
     expect(ended.stderr).toMatch(says);
     expect([ended.code, ended.stdout]).toEqual([code, '']);
+  });
+
+  it.each([
+    [['status', 'w', '--json']],
+    [['result', 'w', '--no-wait']],
+    [['input', 'w']],
+    [['list', '--json']],
+    [['stop', 'w']],
+    [['stop', 'w', 'x']],
+    [['watch', 'w']],
+    [['backup', 'none.db']],
+  ])('of another program that answers with JSON: %j', async (args) => {
+    server.script(ok({ of: 'another program' }));
+    const ended = await perdure(...args);
+    expect(ended.stderr).toMatch(
+      /^perdure: .* (is not of this API|is no database).* a perdure server\?.*\n$/,
+    );
+    expect([ended.code, ended.stdout]).toEqual([5, '']);
+  });
+
+  it('says how far it came when the server is lost in the middle of many', async () => {
+    const status = ok({ workflowId: 'w', runId: RUN, status: 'running' });
+    server.script(status, ok({ workflowId: 'w', runId: RUN, terminated: true }), hangUp);
+    const ended = await perdure('terminate', 'a', 'b', 'c');
+    expect(ended.stderr).toMatch(
+      /^1 of 3 terminated, b may be, and those after it are as they were\nperdure: no answer from /,
+    );
+    expect(ended.code).toBe(5);
   });
 });

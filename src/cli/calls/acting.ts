@@ -1,7 +1,13 @@
 /** `stop`, `pause`, `resume`, `terminate` and `reset`, on one run or on many: what is found is shown first, and has to be confirmed. */
 import { createInterface } from 'node:readline/promises';
 import { whenAborted } from '../../client/bounded.js';
-import { ClientError, type RunFilter, type WorkflowHandle } from '../../client/index.js';
+import {
+  ClientError,
+  ConnectionError,
+  type RunFilter,
+  UnexpectedAnswerError,
+  type WorkflowHandle,
+} from '../../client/index.js';
 import { canDraw } from '../colours.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
@@ -103,28 +109,38 @@ async function performAll(
   let done = 0;
   const isLive = canDraw(process.stderr) && !json;
   let under = handles[0]!;
-  const told = () =>
-    `; ${done} of ${handles.length} ${past}, ${under.workflowId} may be, and those after it are as they were`;
+  let lost = false;
+  const soFar = () =>
+    `${done} of ${handles.length} ${past}, ${under.workflowId} may be, and those after it are as they were`;
   try {
-    await interruptible(told, async (signal) => {
-      const interrupted = whenAborted(signal);
-      interrupted.catch(() => {});
-      for (const [at, handle] of handles.entries()) {
-        under = handle;
-        try {
-          const answer = await Promise.race([perform(handle), interrupted]);
-          done++;
-          if (json) printJsonLine(answer);
-        } catch (error) {
-          // One that has ended meanwhile must not keep the others from being done.
-          if (!(error instanceof ClientError) || typeof error.status !== 'number') throw error;
-          problems.push(`  ${plain(handle.workflowId)}: ${error.message}`);
+    await interruptible(
+      () => `; ${soFar()}`,
+      async (signal) => {
+        const interrupted = whenAborted(signal);
+        interrupted.catch(() => {});
+        for (const [at, handle] of handles.entries()) {
+          under = handle;
+          try {
+            const answer = await Promise.race([perform(handle), interrupted]);
+            done++;
+            if (json) printJsonLine(answer);
+          } catch (error) {
+            // One that has ended meanwhile must not keep the others from being done.
+            if (!(error instanceof ClientError) || typeof error.status !== 'number') throw error;
+            // Nor would it be of use to ask another program for each of them.
+            if (error instanceof UnexpectedAnswerError && at === 0) throw error;
+            problems.push(`  ${plain(handle.workflowId)}: ${error.message}`);
+          }
+          if (isLive) process.stderr.write(`\r\u001b[K${at + 1} of ${handles.length}`);
         }
-        if (isLive) process.stderr.write(`\r\u001b[K${at + 1} of ${handles.length}`);
-      }
-    });
+      },
+    );
+  } catch (error) {
+    lost = error instanceof ConnectionError;
+    throw error;
   } finally {
     if (isLive) process.stderr.write('\r\u001b[K');
+    if (lost) say(plain(soFar()));
   }
   say(`${done} of ${handles.length} ${past}`);
   if (problems.length > 0)
