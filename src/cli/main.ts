@@ -68,7 +68,10 @@ const program = new Command('perdure')
 function withHint(text: string): string {
   const isOfShape = /^(missing required|too many arguments|unknown|option .* argument missing)/.test(text);
   if (!isOfShape || text.includes('Did you mean')) return text;
-  return `${text.trimEnd().replace(/\.$/, '')}: --help says what there is\n`;
+  const ofOption = text.startsWith('unknown option')
+    ? ', and what begins with - but is none goes behind --'
+    : '';
+  return `${text.trimEnd().replace(/\.$/, '')}: --help says what there is${ofOption}\n`;
 }
 
 function command(name: string, description: string, options: Option[]): Command {

@@ -152,6 +152,30 @@ describe('run', () => {
   });
 });
 
+describe('ids', () => {
+  it('that begin with - are behind --, and what is said to do next works', async () => {
+    const started = await perdure(['start', 'adds', '{"a":1,"b":2}', '--id', '-x']);
+    expect(started.stdout).toBe('-x\n');
+    const [, hinted] = /`perdure (result .*?)`/.exec(started.stderr)!;
+    expect(hinted).toBe('result -- -x');
+    expect(await perdure(hinted!.split(' '))).toMatchObject({ code: 0, stdout: '3\n' });
+    const { code, stderr } = await perdure(['status', '-x']);
+    expect(stderr).toMatch(/unknown option '-x': .* what begins with - but is none goes behind --\n$/);
+    expect(code).toBe(2);
+  });
+
+  it.each(['a b', `'"$(id)\``, 'a/b', '%2F', '..', '🎉'])('may be %j', async (id) => {
+    await start('adds', id, { a: 1, b: 2 });
+    expect(await perdure(['result', id])).toMatchObject({ code: 0, stdout: '3\n' });
+  });
+
+  it.each(['', 'new\nline', 'x'.repeat(1_000)])('may not be %j', async (id) => {
+    const { code, stderr } = await perdure(['status', id]);
+    expect(stderr).toMatch(/^perdure: .*\n( {2}id: must be 1 to 255 characters.*\n)?$/);
+    expect(code).toBe(2);
+  });
+});
+
 describe('bad input', () => {
   const nowhere = { PERDURE_SERVER: 'http://127.0.0.1:1' };
   it.each<[string, string[], CallOptions, number, RegExp]>([

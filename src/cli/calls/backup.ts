@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { UnexpectedAnswerError } from '../../client/index.js';
 import { canDraw } from '../colours.js';
+import { lastWord, shellWord } from '../shell-word.js';
 import { connect } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { interruptible } from './interruption.js';
@@ -27,7 +28,7 @@ export async function backup(command: Command, file: string, data: string | unde
   } finally {
     await rm(part, { force: true });
   }
-  say(`${file} is complete; \`perdure restore ${file} --data DIR\` puts it into a new folder`);
+  say(`${file} is complete; \`perdure restore --data DIR ${lastWord(file)}\` puts it into a new folder`);
 }
 
 function refuseToOverwrite(file: string): void {
@@ -132,7 +133,7 @@ export async function restore(file: string, data: string): Promise<void> {
       [`${file} is damaged, and nothing was restored:`, ...lines].join('\n'),
     );
   }
-  say(`${report.runs} runs are in ${data}; \`perdure serve --data ${data}\` goes on with them`);
+  say(`${report.runs} runs are in ${data}; \`perdure serve --data ${shellWord(data)}\` goes on with them`);
 }
 
 /** What concerns the folder is told as it is; by name, so that the engine is not loaded for it. */

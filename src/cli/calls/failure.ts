@@ -9,7 +9,7 @@ import {
   UnexpectedAnswerError,
   WorkflowOutcomeError,
 } from '../../client/index.js';
-import { shellWord } from '../shell-word.js';
+import { lastWord } from '../shell-word.js';
 
 export const EXIT = {
   failed: 1,
@@ -95,7 +95,7 @@ function apiText(error: ApiError, { server, token }: Called): string {
     case 'WorkflowNotFoundError':
       return `${message}. Look for the id with \`perdure list\``;
     case 'WorkflowAlreadyExistsError':
-      return `${message}: give another one with --id, or look at that run with \`perdure status ${shellWord(workflowId ?? '')}\``;
+      return `${message}: give another one with --id, or look at that run with \`perdure status ${lastWord(workflowId ?? '')}\``;
     case 'ValidationError':
       return ['it does not fit:', ...issues.map(issueLine)].join('\n');
     case 'InternalError':

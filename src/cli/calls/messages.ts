@@ -2,7 +2,7 @@
 import type { CatalogEntry } from '../../client/index.js';
 import { nearestName } from '../../core/values/nearest.js';
 import { groundsForMessage } from '../../http/schema/grounds.js';
-import { shellWord } from '../shell-word.js';
+import { lastWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { type Given, readInput, requireFit } from './input.js';
@@ -33,7 +33,7 @@ export async function message(
     const told =
       kind === 'query'
         ? ''
-        : `; the update may have been taken: look with \`perdure history ${shellWord(id)}\` before you send it again`;
+        : `; the update may have been taken: look with \`perdure history ${lastWord(id)}\` before you send it again`;
     const ask = (signal: AbortSignal) => handle[kind](name, payload, { signal });
     return printJson(await interruptible(told, ask));
   }

@@ -3,7 +3,7 @@
 import type { RunEvent, RunFilter, RunListEntry } from '../../client/index.js';
 import { out } from '../colours.js';
 import { plainJson } from '../plain.js';
-import { shellWord } from '../shell-word.js';
+import { lastWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
 import { interruptible } from './interruption.js';
 import { printOutcome } from './outcome.js';
@@ -76,7 +76,7 @@ export async function result(
 
 /** Of a run that does not end with this program. */
 const goesOn = (command: string, id: string, does: string): string =>
-  `; ${id} goes on. \`perdure ${command} ${shellWord(id)}\` ${does} again`;
+  `; ${id} goes on. \`perdure ${command} ${lastWord(id)}\` ${does} again`;
 
 export async function input({ quick }: Connection, { id, run, json }: Target): Promise<void> {
   const body = await quick.handle(id, run).input();

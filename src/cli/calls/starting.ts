@@ -6,7 +6,7 @@ import {
   type WorkflowHandle,
 } from '../../client/index.js';
 import { groundsForInput } from '../../http/schema/grounds.js';
-import { shellWord } from '../shell-word.js';
+import { lastWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { findWorkflow, type Given, readInput, requireFit } from './input.js';
@@ -34,7 +34,7 @@ export async function start(
   const { workflowId } = handle;
   // A script gets it as it is.
   process.stdout.write(`${process.stdout.isTTY ? plain(workflowId) : workflowId}\n`);
-  const id = plain(shellWord(workflowId));
+  const id = plain(lastWord(workflowId));
   say(`started; \`perdure watch ${id}\` shows it, \`perdure result ${id}\` waits for it`);
 }
 
@@ -68,7 +68,7 @@ async function begin(
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     });
   } catch (error) {
-    const look = `it may be running, look with \`${id === undefined ? 'perdure list' : `perdure status ${shellWord(id)}`}\` before you start it again`;
+    const look = `it may be running, look with \`${id === undefined ? 'perdure list' : `perdure status ${lastWord(id)}`}\` before you start it again`;
     if (interruption.signal.aborted) throw interruption.toldAs(` while ${name} was started: ${look}`, error);
     if (!mayHaveStarted(error)) throw error;
     throw new CommandError(

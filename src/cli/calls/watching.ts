@@ -11,7 +11,7 @@ import {
   WorkflowOutcomeError,
 } from '../../client/index.js';
 import { canDraw, err } from '../colours.js';
-import { shellWord } from '../shell-word.js';
+import { lastWord } from '../shell-word.js';
 import { CommandError, EXIT } from './failure.js';
 import { Interruption } from './interruption.js';
 import { printOutcome } from './outcome.js';
@@ -44,7 +44,7 @@ export async function watch(
     }
     await printOutcome(handle, { json, signal });
   } catch (error) {
-    const again = `perdure watch ${shellWord(handle.workflowId)}`;
+    const again = `perdure watch ${lastWord(handle.workflowId)}`;
     if (signal.aborted)
       throw interruption.toldAs(`; ${handle.workflowId} goes on. \`${again}\` shows it again`, error);
     // Whatever it was that kept it from being seen: it was started, and another start would be a second one.

@@ -7,7 +7,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CommandError, EXIT } from '../calls/failure.js';
 import { say } from '../calls/screen.js';
-import { shellWord } from '../shell-word.js';
+import { lastWord } from '../shell-word.js';
 import { statOf } from '../stat-of.js';
 import { packageName } from './package-name.js';
 
@@ -90,7 +90,7 @@ function tellWhatIsNext(folder: string): void {
   const lines = [
     `made ${from === '' ? 'a project here' : from}: two workflows, their steps, and tests. Next:`,
     '',
-    ...(from === '' ? [] : [`  cd ${shellWord(from)}`]),
+    ...(from === '' ? [] : [`  cd ${lastWord(from)}`]),
     '  npm install',
     '  npm test',
     '  npm run dev',
