@@ -56,6 +56,14 @@ it('takes a folder that has nothing but a repository', async () => {
   expect(existsSync(join(place, 'fresh/package.json'))).toBe(true);
 });
 
+it('refuses what cannot be the name of a folder', async () => {
+  for (const name of ['', 'x'.repeat(300)]) {
+    const { code, stderr } = await init(name);
+    expect(stderr).toMatch(/^perdure: .*: give (one|another folder)\n$/);
+    expect(code).toBe(2);
+  }
+});
+
 it('refuses a folder that has files, and a file', async () => {
   mkdirSync(join(place, 'mine'));
   writeFileSync(join(place, 'mine/notes.txt'), 'mine');

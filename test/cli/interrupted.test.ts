@@ -1,13 +1,16 @@
 /** Every command that waits, ended by Ctrl-C, by a signal or with its terminal: what it says, what it leaves, and that it ends. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type TestContext } from 'vitest';
+import { Workplace } from '../../src/cli/program.fixture.js';
 import { type Answerer, json, ScriptedServer, silence } from '../../src/client/scripted-server.fixture.js';
 import { begin, beginProgramInTerminal, hasTerminal, MAIN, type Running, withoutEscapes } from './shell.js';
 
 const RUN = '01900000-0000-7000-8000-000000000001';
 const WITHIN = { timeout: 60_000 };
+const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
 
 const status = {
   ...{ workflowId: 'w', runId: RUN, workflowType: 'adds', catalog: 'default', status: 'running' },
@@ -119,6 +122,48 @@ describe.each([
     expect(readdirSync(folder).sort()).toEqual(['temporary', 'workflows']);
   });
 });
+
+it('the end of its terminal ends a service as any other signal does', WITHIN, async () => {
+  const workplace = new Workplace();
+  try {
+    const services: [args: string[], ready: RegExp][] = [
+      [['serve', '--port', '0', '--data', 'serve'], /perdure is ready/],
+      [['dev', WORKFLOWS, '--port', '0', '--data', 'dev'], /http:\/\/\S+:\d+/],
+      [['worker', WORKFLOWS, '--server', 'http://127.0.0.1:1', '--workers', '1'], /"level"/],
+    ];
+    const codes = services.map(async ([args, ready]) => {
+      const program = workplace.perdure(args);
+      await program.says(ready);
+      program.child.kill('SIGHUP');
+      return program.exited;
+    });
+    expect(await Promise.all(codes)).toEqual([0, 0, 0]);
+  } finally {
+    await workplace.clear();
+  }
+});
+
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s ends a replay whose code does not load, and leaves nothing',
+  WITHIN,
+  async (signal) => {
+    const workflows = join(folder, 'workflows', 'slow');
+    mkdirSync(workflows, { recursive: true });
+    const begun = join(folder, 'begun');
+    const code = `require('node:fs').writeFileSync(${JSON.stringify(begun)}, ''); for (;;);`;
+    writeFileSync(
+      join(workflows, 'workflow.ts'),
+      `import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);\n${code}`,
+    );
+    writeFileSync(join(folder, 'history.json'), '[]');
+    const running = begin(['replay', 'history.json'], { cwd: folder });
+    await expect.poll(() => existsSync(begun), WITHIN).toBe(true);
+    running.child.kill(signal);
+    const { stdout, stderr } = await running.ended;
+    expect([running.child.signalCode, stdout, stderr]).toEqual([signal, '', '']);
+    expect(readdirSync(folder).sort()).toEqual(['begun', 'history.json', 'workflows']);
+  },
+);
 
 describe('in a terminal', () => {
   const REPORT = 'trap : INT; echo "pid $$"; "$@"; code=$?; stty -a; exit $code';

@@ -22,10 +22,11 @@ const NO_FILES = new Set(['.git']);
 
 /** @throws CommandError */
 export function init(directory = '.'): void {
+  if (directory === '') throw new CommandError(EXIT.wrongUse, 'the name of the folder is empty: give one');
   const folder = resolve(directory);
-  requireEmpty(directory, folder);
   const manifest = manifestOf(basename(folder));
   try {
+    requireEmpty(directory, folder);
     mkdirSync(folder, { recursive: true });
     cpSync(TEMPLATE, folder, { recursive: true, errorOnExist: true, force: false });
     // npm leaves files of the other name out of packages.
@@ -34,6 +35,7 @@ export function init(directory = '.'): void {
     writeFileSync(readme, readFileSync(readme, 'utf8').replace('{{name}}', manifest.name));
     writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx' });
   } catch (error) {
+    if (error instanceof CommandError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new CommandError(
       EXIT.wrongUse,
