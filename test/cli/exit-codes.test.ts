@@ -154,6 +154,13 @@ describe('other answers', () => {
     expect([ended.code, ended.stdout]).toEqual([5, '']);
   });
 
+  it('of completions that take too long are none', async () => {
+    server.script(silence);
+    const ended = await perdure('__words', 'workflows');
+    expect(ended.stderr).toMatch(/^perdure: no answer from .* \(No answer within \d+ ms\).*\n$/);
+    expect([ended.code, ended.stdout]).toEqual([5, '']);
+  });
+
   it('says how far it came when the server is lost in the middle of many', async () => {
     const status = ok({ workflowId: 'w', runId: RUN, status: 'running' });
     server.script(status, ok({ workflowId: 'w', runId: RUN, terminated: true }), hangUp);

@@ -4,6 +4,7 @@
  */
 import {
   ApiError,
+  CallTimeoutError,
   ClientError,
   ConnectionError,
   UnexpectedAnswerError,
@@ -42,7 +43,7 @@ export function explain(error: unknown, called: Called): CommandError | undefine
   const { server } = called;
   if (error instanceof CommandError) return error;
   if (error instanceof WorkflowOutcomeError) return new CommandError(EXIT.failed, outcomeText(error));
-  if (error instanceof ConnectionError) {
+  if (error instanceof ConnectionError || error instanceof CallTimeoutError) {
     const remedy =
       'is it running there? Start one with `perdure dev`, or name another with --server or PERDURE_SERVER';
     return new CommandError(EXIT.unreachable, `no answer from ${server} (${reasonOf(error)}): ${remedy}`);
@@ -73,7 +74,7 @@ export function explain(error: unknown, called: Called): CommandError | undefine
 const OF_THE_LANGUAGE = /^Cannot (read|destructure|convert) | is not (a function|iterable)/;
 
 /** The innermost reason, such as `connect ECONNREFUSED 127.0.0.1:3001`. */
-function reasonOf(error: ConnectionError): string {
+function reasonOf(error: Error): string {
   return error.message.replace(/^No answer from \S+: /, '');
 }
 

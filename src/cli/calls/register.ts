@@ -1,5 +1,5 @@
 /** The commands that call a server: `perdure workflow run …`, and the same without `workflow`. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { RunFilter } from '../../client/index.js';
 import { RUN_STATUSES } from '../../core/run/run.js';
 import { err } from '../colours.js';
@@ -282,7 +282,7 @@ export async function leaveWith(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    if ((error as { code?: string }).code?.startsWith('commander.')) throw error;
+    if (error instanceof CommanderError) throw error;
     const failure = explain(error, calledServer());
     if (!failure) throw error;
     process.exitCode = failure.exitCode;

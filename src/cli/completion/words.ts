@@ -9,14 +9,13 @@ const MAX_IDS = 100;
 
 /** One to a line. Says nothing where there is no server: whoever completes has not asked for one. */
 export async function printWords({ quick, catalog }: Connection, kind: WordKind, prefix = ''): Promise<void> {
-  const signal = AbortSignal.timeout(MAX_MS);
   const namesOfWorkflows = async () => {
-    const { workflows } = await quick.catalog(catalog, { signal });
+    const { workflows } = await quick.catalog(catalog, { timeoutMs: MAX_MS });
     return workflows.flatMap(({ name, aliases }) => [name, ...aliases]);
   };
   const newestIds = async () => {
     const beginning = prefix === '' ? {} : { workflowIdPrefix: prefix };
-    const { runs } = await quick.runsPage({ limit: MAX_IDS, ...beginning, signal });
+    const { runs } = await quick.runsPage({ limit: MAX_IDS, ...beginning, timeoutMs: MAX_MS });
     return runs.map(({ workflowId }) => workflowId);
   };
   const found = await (kind === 'workflows' ? namesOfWorkflows : newestIds)();
