@@ -76,9 +76,21 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   }
 
   #begin(): void {
-    const { kernel, closings, recovery, payments, waking, retention, guard, unattended, damage, sessions } =
-      this.#parts;
+    const {
+      kernel,
+      outbox,
+      closings,
+      recovery,
+      payments,
+      waking,
+      retention,
+      guard,
+      unattended,
+      damage,
+      sessions,
+    } = this.#parts;
     kernel.commit.flush();
+    outbox.start();
     closings.start();
     recovery.start();
     payments.start();
@@ -190,10 +202,15 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
   }
 
   async reset(selector: RunSelector, point: ResetPoint): Promise<RunRef> {
-    const { guard, kernel, reset, closings } = this.#parts;
-    return guard.call(() => {
+    const { guard, kernel, reset, closings, outbox } = this.#parts;
+    const { workflowId } = selector;
+    return guard.call(async () => {
       guard.requireSpace();
-      closings.finish(selector.workflowId);
+      // It is to find others as the runs of the workflow have left them.
+      while (closings.isEndingFor(workflowId) || outbox.isSendingFor(workflowId)) {
+        await guard.durable(undefined);
+        guard.requireSpace();
+      }
       // It reads the history from one place, so what was decided so far has to be there.
       kernel.commit.flush(true);
       guard.requireWriting();

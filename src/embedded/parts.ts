@@ -39,6 +39,7 @@ import { Trees } from './store/trees.js';
 import { Closings } from './upkeep/closings.js';
 import { Damage } from './upkeep/damage.js';
 import { Deployments } from './upkeep/deployments.js';
+import { Outbox } from './upkeep/outbox.js';
 import { Payments } from './upkeep/payments.js';
 import { Piecemeal } from './upkeep/piecemeal.js';
 import { Recovery } from './upkeep/recovery.js';
@@ -106,7 +107,10 @@ export function makeParts(
       tables,
       { runs: limits.cachedRuns, bytes: limits.cachedBytes },
       (run) => recovery.loaded(run),
-      (run) => closings.taken(run),
+      (run) => {
+        outbox.taken(run);
+        closings.taken(run);
+      },
       (damaged) => {
         damage.setApart(damaged);
         reading.setApart(damaged.runId);
@@ -138,20 +142,21 @@ export function makeParts(
     new StepCosts(kernel, purses),
     reports,
   );
+  const damage = new Damage(kernel, lifecycle, steps, log);
+  const piecemeal = new Piecemeal(kernel, damage);
+  const closings = new Closings(kernel, lifecycle, damage, piecemeal);
+  const outbox = new Outbox(kernel, lifecycle, relations, closings, damage, piecemeal);
   const queries = new Queries(kernel, lifecycle);
   const heldBack = new HeldBackRuns(kernel, lifecycle, queries);
-  const record = new TurnRecord(kernel, lifecycle, relations, stepQueue, steps, heldBack);
-  const turns = new Turns(kernel, lifecycle, queries, record, heldBack);
+  const record = new TurnRecord(kernel, lifecycle, relations, stepQueue, steps, heldBack, outbox);
+  const turns = new Turns(kernel, lifecycle, queries, record, heldBack, outbox);
   lifecycle.onClosed(({ run }) => steps.stopAll(run));
   lifecycle.onResumed((run) => stepQueue.resumed(run));
   lifecycle.onClosed((closed) => closings.closed(closed));
   lifecycle.onClosed((closed) => relations.closed(closed));
   const reading = new Reading(kernel);
-  const damage = new Damage(kernel, lifecycle, steps, log);
   const waking = new Waking(kernel, lifecycle, steps, heldBack, damage);
   const recovery = new Recovery(kernel, lifecycle, relations, stepQueue, stepEndings, damage);
-  const piecemeal = new Piecemeal(kernel, damage);
-  const closings = new Closings(kernel, lifecycle, damage, piecemeal);
   const deployments = new Deployments(kernel, heldBack, damage, piecemeal);
   const payments = new Payments(kernel, lifecycle, purses, damage, piecemeal);
   const guard = new Guard(kernel, space, damage);
@@ -188,6 +193,7 @@ export function makeParts(
     recovery,
     piecemeal,
     closings,
+    outbox,
     payments,
     retention: new Retention(kernel, damage),
     unattended: new Unattended(kernel, catalogs, log),
@@ -196,6 +202,7 @@ export function makeParts(
       turns,
       steps,
       catalogs,
+      piecemeal,
       () => ({
         ...{ kind: 'welcome', callbackKey: callbackKey.get() },
         ...(publicUrl !== undefined && { publicUrl }),
@@ -205,7 +212,7 @@ export function makeParts(
     starting: new Starting(kernel, guard, lifecycle, purses),
     controlling: new Controlling(kernel, guard, lifecycle, catalogs),
     messages: new Messages(kernel, lifecycle, queries),
-    reset: new Reset(kernel, lifecycle, relations, stepQueue),
+    reset: new Reset(kernel, lifecycle, relations, stepQueue, outbox, closings),
     spending: new Spending(kernel, guard, lifecycle, purses, payments),
   };
 }

@@ -27,6 +27,8 @@ export interface Limits {
   openDescendants: number;
   /** Children that end in one commit with their parent; the others follow, as many at a time, so that nobody waits for long. */
   childrenEndedAtOnce: number;
+  /** Workflows that a turn signals or cancels, or a reset ends, in its own commit; the others follow, as many at a time. */
+  messagesSentAtOnce: number;
   /** Children, their children and so on of one workflow that may be started within a minute, however soon each ends. */
   childStartsPerMinute: number;
   /** Of one chain, by continue-as-new or retry; beyond it the next one begins a second later. */
@@ -63,6 +65,7 @@ export const DEFAULT_LIMITS: Limits = {
   childDepth: 100,
   openDescendants: 10_000,
   childrenEndedAtOnce: 100,
+  messagesSentAtOnce: 100,
   childStartsPerMinute: 100_000,
   continuationsPerMinute: 1_000,
   cachedRuns: 5_000,

@@ -11,7 +11,7 @@
  */
 
 import { faultPoint } from '../../core/fault-point.js';
-import type { HistoryEvent, NewEvent } from '../../core/history/event.js';
+import type { EventOf, HistoryEvent, NewEvent } from '../../core/history/event.js';
 import { isPauseSignal, RESUME_SIGNAL } from '../../core/run/pause.js';
 import { resetReason } from '../../core/run/run.js';
 import type { ResetPoint, RunRef, RunSelector } from '../../engine.js';
@@ -22,7 +22,14 @@ import type { Relations } from '../life/relations.js';
 import { childrenAskedFor, keptEvents } from '../state/reset-point.js';
 import { applyEvent, initialState, type PendingChild } from '../state/run-state.js';
 import { ActiveRun } from '../store/active-run.js';
+import type { Closings } from '../upkeep/closings.js';
+import type { Outbox, Sender } from '../upkeep/outbox.js';
+import type { Piece } from '../upkeep/piecemeal.js';
 import { successorOf } from './outcome.js';
+
+type Message =
+  | EventOf<'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>
+  | EventOf<'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>;
 
 export class Reset {
   constructor(
@@ -30,6 +37,8 @@ export class Reset {
     private readonly lifecycle: Lifecycle,
     private readonly relations: Relations,
     private readonly stepQueue: StepQueue,
+    private readonly outbox: Outbox,
+    private readonly closings: Closings,
   ) {}
 
   /** All that was decided before is on disk. @throws WorkflowNotFoundError, StepNotFoundError, StepNotCompletedError */
@@ -52,11 +61,17 @@ export class Reset {
     const baseEnd = current.key === base.key ? current.unsaved : [];
     const cutOff = [...history, ...baseEnd].slice(kept.length);
     const keptChildren = new Set([...state.children.values()].map((child) => child.runId));
-    const cutOffChildren = unique([
-      ...this.#endChildren(workflowId, cutOff, keptChildren),
-      ...this.#endChildren(workflowId, currentHistory, keptChildren),
-      ...cutOffEarlier([...cutOff, ...currentHistory], kept),
-    ]);
+    const baseRef = { key: base.key, runId: base.run_id, workflowId };
+    const currentRef = { key: current.key, runId: current.state.runId, workflowId };
+    const piece = this.outbox.piece();
+    const endChildren = (of: Sender, events: readonly HistoryEvent[]) =>
+      this.#endChildren(current, of, events, keptChildren, piece);
+    const cutOffChildren = new Set<string>();
+    this.closings.gather(() => {
+      for (const id of endChildren(baseRef, cutOff)) cutOffChildren.add(id);
+      for (const id of endChildren(currentRef, currentHistory)) cutOffChildren.add(id);
+    });
+    for (const id of cutOffEarlier([...cutOff, ...currentHistory], kept)) cutOffChildren.add(id);
 
     const now = clock.now();
     const run = new ActiveRun(runs.nextKey(), state);
@@ -81,13 +96,14 @@ export class Reset {
         failure: { kind: 'application', type: 'ResetWorkflow', message: point.reason ?? 'reset' },
         baseRunId: base.run_id,
         newRunId: runId,
-        ...(cutOffChildren.length > 0 && { cutOffChildren }),
+        ...(cutOffChildren.size > 0 && { cutOffChildren: [...cutOffChildren] }),
       },
     });
     if (state.paused) {
       append({ type: 'WORKFLOW_EXECUTION_SIGNALED', attributes: { signalName: RESUME_SIGNAL, input: [] } });
     }
     for (const event of childEvents(state.children, cutOff, outcomes)) append(event);
+    for (const event of this.#answersTo(kept)) append(event);
     // Ending it may have brought signals out of its inbox.
     const ofCurrent = later.lastRunId === current.state.runId ? current.unsaved : [];
     for (const signal of [...signalsIn(cutOff), ...later.signals, ...signalsIn(ofCurrent)]) append(signal);
@@ -104,24 +120,68 @@ export class Reset {
     this.lifecycle.endFromOutside(run, { type: 'WORKFLOW_EXECUTION_TERMINATED', attributes }, true);
   }
 
-  /** Ends what is still open of the children that the events ask for; answers with the ids of all of them. */
+  /** Ends what is still open of the children that the events of a run ask for; answers with the ids of all of them. */
   #endChildren(
-    parentId: string,
+    current: ActiveRun,
+    parent: Sender,
     events: readonly HistoryEvent[],
     kept: ReadonlySet<string | undefined>,
+    piece: Piece,
   ): string[] {
     const ids: string[] = [];
-    for (const { id, attributes } of childrenAskedFor(events)) {
-      const child = this.kernel.runs.latest(attributes.workflowId);
-      const { parent, firstExecutionRunId } = child?.state.started ?? {};
-      const isOwn = parent?.workflowId === parentId && parent.initiatedEventId === id;
-      if (!child || !isOwn || kept.has(firstExecutionRunId)) continue;
-      ids.push(attributes.workflowId);
-      if (child.isClosed || attributes.parentClosePolicy === 'ABANDON') continue;
-      const reason = 'the parent was reset';
-      this.lifecycle.endFromOutside(child, { type: 'WORKFLOW_EXECUTION_TERMINATED', attributes: { reason } });
+    const started = runsOfChildren(events);
+    for (const event of childrenAskedFor(events)) {
+      const { workflowId, parentClosePolicy } = event.attributes;
+      const child = this.kernel.runs.glance(workflowId);
+      // Somebody else may have the id.
+      if (!child || child.firstRunId !== started.get(event.id) || kept.has(child.firstRunId)) continue;
+      ids.push(workflowId);
+      if (!child.isClosed && parentClosePolicy !== 'ABANDON') this.outbox.send(current, event, piece, parent);
     }
     return ids;
+  }
+
+  /**
+   * What became of messages that were on their way when the old run closed, so that it could not hear of it. They have arrived by
+   * now, where there was anybody.
+   */
+  #answersTo(kept: readonly HistoryEvent[]): NewEvent[] {
+    const unanswered = new Map<number, NewEvent>();
+    for (const event of kept) {
+      switch (event.type) {
+        case 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
+        case 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
+          unanswered.set(event.id, this.#answerTo(event));
+          break;
+        case 'EXTERNAL_WORKFLOW_EXECUTION_SIGNALED':
+        case 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED':
+        case 'EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED':
+        case 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED':
+          unanswered.delete(event.attributes.initiatedEventId);
+          break;
+        default:
+      }
+    }
+    return [...unanswered.values()];
+  }
+
+  #answerTo({ id: initiatedEventId, type, attributes }: Message): NewEvent {
+    const { workflowId } = attributes;
+    const runId = this.kernel.runs.glance(workflowId)?.runId;
+    const isSignal = type === 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED';
+    return runId === undefined
+      ? {
+          type: isSignal
+            ? 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED'
+            : 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED',
+          attributes: { initiatedEventId, workflowId, cause: 'EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND' },
+        }
+      : {
+          type: isSignal
+            ? 'EXTERNAL_WORKFLOW_EXECUTION_SIGNALED'
+            : 'EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED',
+          attributes: { initiatedEventId, workflowExecution: { workflowId, runId } },
+        };
   }
 
   /** What has become of children that have closed, by the events that asked for them. */
@@ -151,7 +211,15 @@ export class Reset {
   }
 }
 
-const unique = (ids: readonly string[]): string[] => [...new Set(ids)];
+/** The first runs of the children that were started, by the events that asked for them. */
+function runsOfChildren(events: readonly HistoryEvent[]): ReadonlyMap<number, string> {
+  const runs = new Map<number, string>();
+  for (const event of events) {
+    if (event.type !== 'CHILD_WORKFLOW_EXECUTION_STARTED') continue;
+    runs.set(event.attributes.initiatedEventId, event.attributes.workflowExecution.runId);
+  }
+  return runs;
+}
 
 /** The children that resets within these events had cut off: a run that never came to start them again hands them on. */
 function cutOffEarlier(events: readonly HistoryEvent[], kept: readonly HistoryEvent[]): string[] {

@@ -6,6 +6,7 @@ import type { FromWorker, ToWorker } from '../../core/task.js';
 import type { WorkerDescription, WorkerSession } from '../../engine.js';
 import type { Kernel } from '../kernel.js';
 import type { Catalogs } from '../store/catalogs.js';
+import type { Piecemeal } from '../upkeep/piecemeal.js';
 import { attemptKey, WorkerConnection } from '../workers/worker-connection.js';
 import type { StepDelivery } from './steps.js';
 import type { Turns } from './turns.js';
@@ -24,6 +25,7 @@ export class Sessions {
     private readonly turns: Turns,
     private readonly steps: StepDelivery,
     private readonly catalogs: Catalogs,
+    private readonly piecemeal: Piecemeal,
     private readonly welcome: () => ToWorker,
     /** Code that was not connected has come with this worker. */
     private readonly onNewCode: (worker: WorkerConnection, catalog: string) => void,
@@ -65,7 +67,11 @@ export class Sessions {
     if (this.#isStopped) return;
     this.#left(worker);
     this.turns.workerLost(worker);
-    this.steps.workerLost(worker);
+    this.#takeSteps(worker);
+  }
+
+  #takeSteps(worker: WorkerConnection): void {
+    if (this.steps.workerLost(worker)) this.piecemeal.goOn(() => this.#takeSteps(worker));
   }
 
   /** From now on nothing that a worker says or fails to do changes anything. */

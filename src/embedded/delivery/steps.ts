@@ -17,12 +17,16 @@ import type { Lifecycle } from '../life/lifecycle.js';
 import type { Purses } from '../life/purses.js';
 import { type PendingStep, stepDueAt } from '../state/run-state.js';
 import { type ActiveRun, EVENT_BEFORE } from '../store/active-run.js';
+import { Piece } from '../upkeep/piecemeal.js';
 import { attemptKey, type HandedOut, type WorkerConnection } from '../workers/worker-connection.js';
 import type { AttemptReports } from './attempt-reports.js';
 import type { BegunTurns } from './begun-turns.js';
 import { type StepCosts, withCosts } from './step-costs.js';
 import { attemptDeadline, type StepEndings, type StepTimeout } from './step-endings.js';
 import type { StepQueue } from './step-queue.js';
+
+/** Attempts that are taken from a lost worker before others get their turn. */
+const LOST_AT_ONCE = 100;
 
 export class StepDelivery {
   /** Who has which attempt. */
@@ -67,7 +71,7 @@ export class StepDelivery {
     this.#holders.set(key, worker);
     run.handedOut.set(scheduledEventId, delivery.attempt);
     this.kernel.commit.afterCommit(() => {
-      if (worker.steps.get(key) !== handedOut) return;
+      if (worker.steps.get(key) !== handedOut || !worker.isConnected) return;
       faultPoint('stepGoesOut');
       handedOut.isSent = true;
       const next = this.begunTurns.offer(run, step, worker);
@@ -311,13 +315,20 @@ export class StepDelivery {
     }
   }
 
-  /** The worker is gone, and with it the attempts it had. */
-  workerLost(worker: WorkerConnection): void {
-    for (const [key, { runId, scheduledEventId, isSent }] of worker.steps) {
+  /**
+   * The worker is gone, and with it the attempts it had. Takes some of them from it, and returns whether there are more: that they
+   * are under way is what is on disk, so a start takes them up as well.
+   */
+  workerLost(worker: WorkerConnection): boolean {
+    const piece = new Piece(LOST_AT_ONCE);
+    for (const [key, { runId, scheduledEventId, attempt, isSent }] of worker.steps) {
+      if (piece.isFull) return true;
+      worker.steps.delete(key);
       this.#holders.delete(key);
       const run = this.kernel.runs.get(runId);
+      piece.took(run?.historyBytes ?? 0);
       const step = run?.state.steps.get(scheduledEventId);
-      if (!run || !step || step.closing) continue;
+      if (!run || !step || step.closing || step.delivery.attempt !== attempt) continue;
       run.handedOut.delete(scheduledEventId);
       const verdict = worker.verdict(key);
       if (!isSent || verdict === 'unstarted') {
@@ -327,7 +338,7 @@ export class StepDelivery {
         this.endings.attemptLost(run, step, `worker ${worker.identity} ended while it ran the step`, verdict);
       }
     }
-    worker.steps.clear();
+    return false;
   }
 
   #timedOut(run: ActiveRun, step: PendingStep, timeout: StepTimeout, timeoutMs: number): void {

@@ -9,6 +9,8 @@ import type { Relations } from '../life/relations.js';
 import { eventOfCommand } from '../state/command-events.js';
 import type { ActiveRun, AdmittedUpdate, TurnUnderWay } from '../store/active-run.js';
 import { storageFailure } from '../store/damage.js';
+import type { Outbox } from '../upkeep/outbox.js';
+import type { Piece } from '../upkeep/piecemeal.js';
 import type { WorkerConnection } from '../workers/worker-connection.js';
 import type { HeldBackRuns } from './held-back.js';
 import type { StepQueue } from './step-queue.js';
@@ -23,6 +25,7 @@ export class TurnRecord {
     private readonly stepQueue: StepQueue,
     private readonly steps: StepDelivery,
     private readonly heldBack: HeldBackRuns,
+    private readonly outbox: Outbox,
   ) {}
 
   /**
@@ -105,14 +108,15 @@ export class TurnRecord {
     }
     this.settleUpdates(run, turn.updates, commands);
     lifecycle.takeInbox(run);
-    for (const event of appended) this.#carryOut(run, event);
+    const piece = this.outbox.piece();
+    for (const event of appended) this.#carryOut(run, event, piece);
     // What the code still wants now that it knows that it was asked to stop.
     if (run.keepsStepsBack && !state.isStopNews && !run.isClosed) this.stepQueue.resumed(run, started.id);
     faultPoint('turnAnswered');
   }
 
   /** What an event of a turn asks for. */
-  #carryOut(run: ActiveRun, event: HistoryEvent): void {
+  #carryOut(run: ActiveRun, event: HistoryEvent, piece: Piece): void {
     switch (event.type) {
       case 'ACTIVITY_TASK_SCHEDULED': {
         const step = run.state.steps.get(event.id);
@@ -126,10 +130,8 @@ export class TurnRecord {
         this.relations.startChild(run, event);
         return;
       case 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
-        this.relations.signalExternal(run, event);
-        return;
       case 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
-        this.relations.cancelExternal(run, event);
+        this.outbox.send(run, event, piece);
         return;
       case 'WORKFLOW_EXECUTION_COMPLETED':
       case 'WORKFLOW_EXECUTION_FAILED':

@@ -27,6 +27,7 @@ import type { Lifecycle } from '../life/lifecycle.js';
 import { impossibleCommand } from '../state/command-events.js';
 import { pendingCount, tracedRun } from '../state/run-state.js';
 import type { ActiveRun, AdmittedUpdate, TurnUnderWay, WaitingQuery } from '../store/active-run.js';
+import type { Outbox } from '../upkeep/outbox.js';
 import { turnNeed } from '../workers/task-need.js';
 import { turnKey, type Verdict, type WorkerConnection } from '../workers/worker-connection.js';
 import type { HeldBackRuns } from './held-back.js';
@@ -47,6 +48,7 @@ export class Turns {
     private readonly queries: Queries,
     private readonly record: TurnRecord,
     private readonly heldBack: HeldBackRuns,
+    private readonly outbox: Outbox,
   ) {}
 
   /** Gives the run's turn to the worker, unless it needs none any more. */
@@ -55,6 +57,8 @@ export class Turns {
     if (!run) return undefined;
     run.isTurnQueued = false;
     if (!run.needsTurn || run.turn) return undefined;
+    // Its turn is queued again when all that it has sent has arrived.
+    if (this.outbox.isSending(runId)) return undefined;
     if (run.misfits.has(worker.version.id)) {
       this.lifecycle.queueTurn(run);
       return undefined;

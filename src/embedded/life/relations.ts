@@ -121,19 +121,20 @@ export class Relations {
     initiated: EventOf<'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>,
   ): void {
     const { workflowId } = initiated.attributes;
-    const target = this.#otherRun(sender, workflowId, true);
-    // To have stopped already is what was asked for.
-    if (target && !target.isClosed) {
+    const target = this.#otherRun(sender, workflowId);
+    if (target) {
       this.kernel.commit.together(sender, target);
       this.lifecycle.cancel(target, `requested by workflow ${sender.state.workflowId}`);
     }
+    // To have stopped already is what was asked for.
+    const runId = target?.state.runId ?? this.#closedRun(sender, workflowId);
     this.lifecycle.receive(sender, [
-      target
+      runId !== undefined
         ? {
             type: 'EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED',
             attributes: {
               initiatedEventId: initiated.id,
-              workflowExecution: { workflowId, runId: target.state.runId },
+              workflowExecution: { workflowId, runId },
             },
           }
         : {
@@ -153,9 +154,12 @@ export class Relations {
   }
 
   /** As on Temporal, a workflow is no other workflow to itself: what it sends to its own id finds nobody. */
-  #otherRun(sender: ActiveRun, workflowId: string, orClosed = false): ActiveRun | undefined {
-    if (sender.state.workflowId === workflowId) return undefined;
-    return orClosed ? this.kernel.runs.latest(workflowId) : this.kernel.runs.open(workflowId);
+  #otherRun(sender: ActiveRun, workflowId: string): ActiveRun | undefined {
+    return sender.state.workflowId === workflowId ? undefined : this.kernel.runs.open(workflowId);
+  }
+
+  #closedRun(sender: ActiveRun, workflowId: string): string | undefined {
+    return sender.state.workflowId === workflowId ? undefined : this.kernel.runs.glance(workflowId)?.runId;
   }
 
   #tellParent(run: ActiveRun, event: HistoryEvent): void {
@@ -165,7 +169,8 @@ export class Relations {
     let target = this.kernel.runs.get(parent.runId);
     if (!target || target.isClosed) target = this.kernel.runs.open(parent.workflowId);
     const child = target?.state.children.get(parent.initiatedEventId);
-    if (!target || !child || child.closing || child.workflowId !== run.state.workflowId) return;
+    // Of a child that a reset has cut off, the new run may have started another in its place.
+    if (!target || !child || child.closing || child.runId !== run.state.started.firstExecutionRunId) return;
     const { workflowId, runId } = run.state;
     this.kernel.commit.together(run, target);
     this.lifecycle.receive(target, [childClosed(child, { workflowId, runId }, event)]);

@@ -62,6 +62,7 @@ export type ProtectedTable =
   | 'secrets'
   | 'purses'
   | 'closings'
+  | 'outbox'
   | 'tip';
 
 const placeOf = (table: string, runKey: number, position: number) => `${table}/${runKey}/${position}/`;

@@ -90,6 +90,24 @@ export class Runs {
     return run && !run.isClosed ? run : undefined;
   }
 
+  /** What its row says of the latest run of the id, which is not read for it. */
+  glance(workflowId: string): { runId: string; firstRunId: string; isClosed: boolean } | undefined {
+    let active = this.#latest.get(workflowId);
+    if (!active) {
+      const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
+      if (!row || this.#damaged.has(row.run_id) || this.#damagedKeys.has(row.key)) return undefined;
+      active = this.#active.get(row.run_id);
+      if (!active)
+        return { runId: row.run_id, firstRunId: row.first_run_id, isClosed: row.closed_at !== null };
+    }
+    const { runId, started } = active.state;
+    return { runId, firstRunId: started.firstExecutionRunId, isClosed: active.isClosed };
+  }
+
+  latestInMemory(workflowId: string): ActiveRun | undefined {
+    return this.#latest.get(workflowId);
+  }
+
   #readLatest(workflowId: string): ActiveRun | undefined {
     const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
     if (!row) return undefined;

@@ -67,6 +67,22 @@ export class Closings {
     else this.#endSome([family]);
   }
 
+  /** Of all that closes in the action, as many children end at once as of one run. */
+  gather(action: () => void): void {
+    if (this.#piece) {
+      action();
+      return;
+    }
+    const families: Family[] = [];
+    this.#piece = families;
+    try {
+      action();
+    } finally {
+      this.#piece = undefined;
+      this.#endSome(families);
+    }
+  }
+
   /** Somebody takes the run up. */
   taken(run: ActiveRun): void {
     if (this.#toEnd.size === 0 || run.isClosed) return;
@@ -77,13 +93,9 @@ export class Closings {
     this.#end(run, found.child, found.family);
   }
 
-  /** A reset is to find the children of the workflow as its runs have left them. */
-  finish(workflowId: string): void {
-    const families = this.#waiting.filter((family) => family.workflowId === workflowId);
-    if (families.length === 0) return;
-    this.#waiting = this.#waiting.filter((family) => family.workflowId !== workflowId);
-    const left = families.reduce((count, { children, seen }) => count + children.length - seen, 0);
-    this.#endSome(families, left, Number.POSITIVE_INFINITY);
+  /** Whether children of the workflow's closed runs are still to end. */
+  isEndingFor(workflowId: string): boolean {
+    return this.#waiting.some((family) => family.workflowId === workflowId);
   }
 
   #familyOf(run: ActiveRun, isMarked: boolean): Family {
@@ -95,9 +107,9 @@ export class Closings {
     return family;
   }
 
-  #endSome(families: Family[], most = this.kernel.limits.childrenEndedAtOnce, mostBytes = PIECE_BYTES): void {
+  #endSome(families: Family[], most = this.kernel.limits.childrenEndedAtOnce): void {
     let left = most;
-    let bytes = mostBytes;
+    let bytes = PIECE_BYTES;
     this.#piece = families;
     try {
       // It grows while it is gone through.

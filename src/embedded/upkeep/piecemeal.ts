@@ -7,6 +7,26 @@
 import type { Kernel } from '../kernel.js';
 import type { Damage } from './damage.js';
 
+/** What a piece may read of histories, about. */
+const PIECE_BYTES = 2 * 1024 * 1024;
+
+/** How much more may be done before others get their turn. */
+export class Piece {
+  #bytes = PIECE_BYTES;
+
+  constructor(private runs: number) {}
+
+  get isFull(): boolean {
+    return this.runs <= 0 || this.#bytes <= 0;
+  }
+
+  /** Something was done with a run that has this much of history. */
+  took(bytes: number): void {
+    this.runs--;
+    this.#bytes -= bytes;
+  }
+}
+
 export class Piecemeal {
   #isStopped = false;
 

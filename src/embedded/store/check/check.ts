@@ -107,6 +107,7 @@ function checkTables(db: Database.Database, problems: Problem[]): number {
     () => tables.idempotency.problems(),
     () => tables.purses.problems(),
     () => tables.closings.problems(),
+    () => tables.outbox.problems(),
   ];
   for (const look of looks) {
     attempt(problems, 'a table', () => {

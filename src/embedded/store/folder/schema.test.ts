@@ -89,6 +89,7 @@ it('gives the rows of the version before the checksums that they had not', async
   for (const table of withChecksum) db.exec(`ALTER TABLE ${table} DROP COLUMN checksum`);
   db.exec('ALTER TABLE runs DROP COLUMN trace_checksum');
   db.exec('DROP TABLE closings');
+  db.exec('DROP TABLE outbox');
   db.pragma('user_version = 6');
   db.close();
 

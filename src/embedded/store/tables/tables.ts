@@ -26,6 +26,7 @@ import { Inbox, type InboxGroup } from '../inbox.js';
 import { ClosingTable } from './closing-table.js';
 import { Histories } from './histories.js';
 import { IdempotencyTable } from './idempotency-table.js';
+import { OutboxTable } from './outbox-table.js';
 import { PurseTable } from './purse-table.js';
 import { Registrations } from './registrations.js';
 import {
@@ -48,6 +49,7 @@ export class Tables {
   readonly idempotency: IdempotencyTable;
   readonly purses: PurseTable;
   readonly registrations: Registrations;
+  readonly outbox: OutboxTable;
   readonly #db: Database.Database;
   readonly #sql;
   /** What the transaction has written of histories and inboxes so far, by checksums. */
@@ -67,6 +69,9 @@ export class Tables {
     this.history = new Histories(db);
     this.idempotency = new IdempotencyTable(db);
     this.purses = new PurseTable(db);
+    this.outbox = new OutboxTable(db, (problem) =>
+      this.onUnreadable('what others have still to hear of', new Error(problem)),
+    );
     this.registrations = new Registrations(db, (what, error) => this.onUnreadable(what, error));
     this.#sql = {
       insertRun: db.prepare(INSERT_RUN),
@@ -113,6 +118,7 @@ export class Tables {
           `SELECT key FROM runs WHERE closed_at IS NOT NULL AND closed_at <= ?
            AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.first_run_id = runs.run_id AND later.first_run_id <> later.run_id)
            AND key NOT IN (SELECT run_key FROM closings)
+           AND key NOT IN (SELECT run_key FROM outbox)
            ORDER BY closed_at LIMIT ?`,
         )
         .pluck(),
@@ -131,7 +137,8 @@ export class Tables {
          UNION ALL SELECT DISTINCT 'idempotency', run_key FROM idempotency WHERE run_key NOT IN (SELECT key FROM runs)
          UNION ALL SELECT DISTINCT 'inbox', run_key FROM inbox WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)
          UNION ALL SELECT DISTINCT 'steps', run_key FROM steps WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NULL)
-         UNION ALL SELECT 'closings', run_key FROM closings WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NOT NULL)`,
+         UNION ALL SELECT 'closings', run_key FROM closings WHERE run_key NOT IN (SELECT key FROM runs WHERE closed_at IS NOT NULL)
+         UNION ALL SELECT DISTINCT 'outbox', run_key FROM outbox WHERE run_key NOT IN (SELECT key FROM runs)`,
       ),
       deleteRun: db.prepare('DELETE FROM runs WHERE key = ? RETURNING coalesce(tree, first_run_id)').pluck(),
       chain: db
