@@ -11,6 +11,7 @@ import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
 import type { Tables } from '../../src/embedded/store/tables/tables.js';
 import { Ledger, type Touched } from './ledger.js';
 import { type RecordedChild, RunRecord, Violation } from './run-record.js';
+import { Sendings } from './sendings.js';
 import type { Instant } from './virtual-time.js';
 
 const attemptOf = ({ runId, scheduledEventId, attempt }: StepTask) =>
@@ -35,6 +36,7 @@ export class Oracle {
   #shownUncommitted = 0;
   /** Closed runs, with the children that have not heard of it yet. */
   readonly #toHear = new Map<RunRecord, Set<RecordedChild>>();
+  readonly #sendings = new Sendings((workflowId) => this.#openRun(workflowId));
 
   /** After a commit, before anybody is told of it. */
   committed(tables: Tables, changed: ReadonlySet<ActiveRun>, at: Instant): void {
@@ -67,10 +69,12 @@ export class Oracle {
 
   #check(tables: Tables, touched: readonly Touched[]): void {
     for (const { record, events } of touched) {
+      this.#sendings.recorded(record, events);
       this.#checkOthers(record, events);
       this.#checkOpen(record.started.workflowId);
     }
     this.#checkChildrenOfClosed(tables);
+    this.#sendings.check(tables);
   }
 
   /**
@@ -212,7 +216,7 @@ export class Oracle {
           );
           const isThere = (sending: string) => sending.startsWith(`${record.runId}:`);
           if (
-            event.id > record.copiedUpTo &&
+            event.attributes.initiatedEventId > record.copiedUpTo &&
             !target.signals.some(isThere) &&
             !target.signalsInInbox().some(isThere)
           ) {
@@ -249,10 +253,19 @@ export class Oracle {
       const missing = record.signals.filter((sending) => !this.runs.get(successor!)!.hasSignal(sending));
       if (missing.length > 0)
         throw new Violation(`I11: the reset of run ${runId} loses the signals ${missing.join()}`);
+      this.#sendings.cutOff(record, this.#cutOffBy(this.runs.get(successor!)!, record));
       return;
     }
     this.#toHear.set(record, new Set(record.children.values()));
     if (successor === undefined && started.parent) this.#checkParent(record);
+  }
+
+  /** The children that end with the reset: all but those that the new run has, and those that are detached. */
+  #cutOffBy({ children: kept }: RunRecord, { children }: RunRecord): RecordedChild[] {
+    return [...children.values()].filter(
+      ({ initiatedEventId, runId, policy }) =>
+        runId !== undefined && policy !== 'ABANDON' && kept.get(initiatedEventId)?.runId !== runId,
+    );
   }
 
   /** All have heard of it in the commit that closes their parent, or the disk says that some have not and a start goes on. */

@@ -3,7 +3,7 @@
 import type { CostScope } from '../../src/core/cost/sums.js';
 import { Random } from '../../src/testing/random.js';
 import type { LinkFaults } from './link.js';
-import { currencyOf, type Program, programOf, type Spend, signalsWanted } from './program.js';
+import { currencyOf, hasFamily, type Program, programOf, type Spend, signalsWanted } from './program.js';
 
 export interface PlannedStart {
   program: Program;
@@ -68,6 +68,8 @@ export interface Plan {
   cachedRuns: number;
   /** With none, all of them end after the commit that closes their parent. */
   childrenEndedAtOnce: number;
+  /** With none, all that one run does to others comes after the commit of its turn. */
+  messagesSentAtOnce: number;
 }
 
 /** How long the phase with faults lasts, in virtual time. */
@@ -113,6 +115,19 @@ export function planOf(seed: string, programs: number): Plan {
         target,
       });
     }
+    if (hasFamily(program) && random.chance(0.7)) {
+      const call = random.pick<object>([
+        { kind: 'cancel' },
+        { kind: 'terminate' },
+        { kind: 'reset', action: 'start' },
+      ]);
+      calls.push({
+        ...call,
+        at: instant(begun),
+        client: random.int(0, CLIENTS - 1),
+        target,
+      } as PlannedCall);
+    }
     for (let left = random.int(0, 4); left > 0; left--) {
       const at = instant(begun);
       calls.push({
@@ -141,7 +156,8 @@ export function planOf(seed: string, programs: number): Plan {
     isCaching: random.chance(0.8),
     spares: random.pick([0, 0, 1]),
     cachedRuns: random.pick([0, 3, 5_000]),
-    childrenEndedAtOnce: random.pick([0, 0, 1, 100]),
+    childrenEndedAtOnce: random.pick([0, 0, 1, 5, 100]),
+    messagesSentAtOnce: random.pick([0, 0, 1, 5, 100]),
   };
 }
 

@@ -80,6 +80,28 @@ export function signalsWanted({ actions }: Program): number {
   return wanted;
 }
 
+/** From so many children on. */
+const FAMILY = 6;
+
+/** Whether it has many children at a time. */
+export const hasFamily = ({ actions }: Program): boolean =>
+  actions.some(
+    (action) => action.do === 'all' && action.parts.filter((part) => part.do === 'child').length >= FAMILY,
+  );
+
+/** One of many: most only wait, so that they are there when something happens to all. */
+function memberOf(random: Random, others: number): Action {
+  const policy = random.pick(['TERMINATE', 'REQUEST_CANCEL'] as const);
+  const program = random.chance(0.8) ? waiting(random) : programOf(random, others, 1 + random.int(0, 1));
+  return { do: 'child', program, policy, isAwaited: true };
+}
+
+const waiting = (random: Random): Program => ({
+  actions: [{ do: 'sleep', ms: random.pick([20, 1_000, 5_000, 20_000]) }],
+  failures: 0,
+  onCancel: random.chance(0.8) ? 'cleanUp' : 'ignore',
+});
+
 export function programOf(random: Random, others: number, depth = 0): Program {
   // A run that is tried again gets no signals a second time, so it must not wait for any.
   const failures = random.choose([
@@ -122,6 +144,7 @@ function actionOf(random: Random, place: Place): Action {
       [3, 'race'],
       [isPart ? 0 : 4, 'all'],
       [depth < 2 ? 3 : 0, 'child'],
+      [depth === 0 && !isPart ? 2 : 0, 'family'],
       [hasSignals ? 4 : 0, 'signals'],
       [others > 0 ? 2 : 0, 'tell'],
       [1, 'patch'],
@@ -162,6 +185,10 @@ function actionOf(random: Random, place: Place): Action {
       const isAwaited = random.chance(0.7);
       const policy = isAwaited ? random.pick(['TERMINATE', 'REQUEST_CANCEL'] as const) : 'ABANDON';
       return { do: 'child', program: programOf(random, others, depth + 1), policy, isAwaited };
+    }
+    case 'family': {
+      const parts = Array.from({ length: random.int(FAMILY, 3 * FAMILY) }, () => memberOf(random, others));
+      return { do: 'all', parts };
     }
     case 'signals':
       return { do: 'signals', count: random.int(1, 3) };

@@ -97,7 +97,11 @@ export class Server {
       clock: this.time,
       scheduler: this.time.schedulerOf(owner),
       ids: this.#ids,
-      limits: { cachedRuns: this.plan.cachedRuns, childrenEndedAtOnce: this.plan.childrenEndedAtOnce },
+      limits: {
+        cachedRuns: this.plan.cachedRuns,
+        childrenEndedAtOnce: this.plan.childrenEndedAtOnce,
+        messagesSentAtOnce: this.plan.messagesSentAtOnce,
+      },
       freeBytes: () => Number.POSITIVE_INFINITY,
       log: this.#logOf(owner),
       onFatal: () => {

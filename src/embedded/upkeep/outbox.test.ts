@@ -169,9 +169,9 @@ describe('the cancels of one turn', () => {
     }
   });
 
-  it.each([
+  it.each<[string, Command]>([
     ['completes', complete()],
-    ['goes on as another run', { kind: 'continueAsNew', workflowType: 'flow', input: [] } as const],
+    ['goes on as another run', { kind: 'continueAsNew', workflowType: 'flow', input: [] }],
   ])('arrive when the turn also closes the run, which %s, after a kill too', async (_, close) => {
     const root = await family('ABANDON');
     onCommit = () => killed.push(folder.asKilled());
