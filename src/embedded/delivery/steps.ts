@@ -320,11 +320,11 @@ export class StepDelivery {
    * are under way is what is on disk, so a start takes them up as well.
    */
   workerLost(worker: WorkerConnection): boolean {
+    for (const key of worker.steps.keys()) if (this.#holders.get(key) === worker) this.#holders.delete(key);
     const piece = new Piece(LOST_AT_ONCE);
     for (const [key, { runId, scheduledEventId, attempt, isSent }] of worker.steps) {
       if (piece.isFull) return true;
       worker.steps.delete(key);
-      this.#holders.delete(key);
       const run = this.kernel.runs.get(runId);
       piece.took(run?.historyBytes ?? 0);
       const step = run?.state.steps.get(scheduledEventId);
