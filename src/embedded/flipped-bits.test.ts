@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Command } from '../core/history/command.js';
 import type { TurnTask } from '../core/task.js';
 import type { RunRef } from '../engine.js';
 import { EmbeddedEngine, InMemory } from './index.js';
@@ -38,7 +39,7 @@ const open = (image?: Buffer) =>
   EmbeddedEngine.open({
     dataDir: new InMemory(image),
     clock: new HandClock(),
-    limits: { childrenEndedAtOnce: 1 },
+    limits: { childrenEndedAtOnce: 1, messagesSentAtOnce: 1 },
   });
 
 /** Runs that are open, closed, paused, held back, parents and children, and all else that there is a table for. */
@@ -71,13 +72,23 @@ async function everything(): Promise<{ image: Buffer; runs: RunRef[] }> {
     child(1, 'ending/1', 'TERMINATE'),
     child(2, 'ending/2', 'TERMINATE'),
   ]);
+  const sending = await turnOf(worker, 'ending');
   await turnOf(worker, 'ending/2');
+  worker.completeTurn(sending, [signal(1, 'ending/1'), signal(2, 'ending/2')]);
   await engine.terminate(ending, 'enough');
   const image = engine.image();
   await engine.close();
   const childRef = { workflowId: 'child' } as RunRef;
   return { image, runs: [closed, parent, childRef, paused, heldBack, stepping, busy] };
 }
+
+const signal = (seq: number, workflowId: string): Command => ({
+  kind: 'signalExternal',
+  signalSeq: String(seq),
+  workflowId,
+  signalName: 'news',
+  input: [],
+});
 
 /** Turns of others stay under way. */
 async function turnOf(worker: ScriptedWorker, workflowId: string): Promise<TurnTask> {

@@ -325,8 +325,9 @@ export class StepDelivery {
     for (const [key, { runId, scheduledEventId, attempt, isSent }] of worker.steps) {
       if (piece.isFull) return true;
       worker.steps.delete(key);
+      const wasThere = this.kernel.runs.inMemory(runId) !== undefined;
       const run = this.kernel.runs.get(runId);
-      piece.took(run?.historyBytes ?? 0);
+      piece.took(wasThere ? 0 : (run?.historyBytes ?? 0));
       const step = run?.state.steps.get(scheduledEventId);
       if (!run || !step || step.closing || step.delivery.attempt !== attempt) continue;
       run.handedOut.delete(scheduledEventId);

@@ -1,6 +1,6 @@
 /** Many runs that are held back, and code that fits them: all go on, a few at a commit. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CATALOG, complete, Folder, ScriptedWorker } from '../scripted-worker.fixture.js';
+import { CATALOG, complete, Folder, HandClock, ScriptedWorker } from '../scripted-worker.fixture.js';
 
 const RUNS = 120;
 /** What is tried before other work gets its turn. */
@@ -16,6 +16,8 @@ it('tries all of them, and holds nobody up', { timeout: 60_000 }, async () => {
   let commits: number[] = [];
   const engine = folder.open({
     inspectCommit: (_, runs) => commits.push(runs.size),
+    // None of them is due to be tried again, however long this takes.
+    clock: new HandClock(),
     limits: { cachedRuns: 3 },
   });
   const old = new ScriptedWorker(engine, { codeId: 'old' });

@@ -149,6 +149,9 @@ export class Outbox {
   }
 
   #deliver(event: Outgoing, run: ActiveRun, piece: Piece): void {
+    const { runs } = this.kernel;
+    const { workflowId } = event.attributes;
+    const wasThere = runs.latestInMemory(workflowId) !== undefined;
     switch (event.type) {
       case 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED':
         this.relations.signalExternal(run, event);
@@ -160,7 +163,7 @@ export class Outbox {
         this.#endChild(event, run);
         break;
     }
-    piece.took(this.kernel.runs.latestInMemory(event.attributes.workflowId)?.historyBytes ?? 0);
+    piece.took(wasThere ? 0 : (runs.latestInMemory(workflowId)?.historyBytes ?? 0));
   }
 
   /** Nobody else can have the id: a child that something is on its way to does not close before. */

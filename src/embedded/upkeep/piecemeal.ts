@@ -20,7 +20,7 @@ export class Piece {
     return this.runs <= 0 || this.#bytes <= 0;
   }
 
-  /** Something was done with a run that has this much of history. */
+  /** Something was done with a run, of which this much had to be read. */
   took(bytes: number): void {
     this.runs--;
     this.#bytes -= bytes;
