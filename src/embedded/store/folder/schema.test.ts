@@ -105,3 +105,19 @@ it('gives the rows of the version before the checksums that they had not', async
   await after.close();
   expect(checkDataFolder(folder.path).problems).toEqual([]);
 });
+
+it('takes over a file of before anything could be on its way from one run to others', async () => {
+  const before = folder.open();
+  const open = await before.start({ workflowType: 'flow', workflowId: 'open', catalog: CATALOG, input: [] });
+  await before.close();
+  const db = new Database(join(folder.path, 'perdure.db'));
+  db.exec('DROP TABLE outbox');
+  db.pragma('user_version = 7');
+  db.close();
+
+  const after = folder.open();
+  await new ScriptedWorker(after).turn(complete());
+  expect(await after.outcome(open, { waitMs: 5_000 })).toMatchObject({ status: 'completed' });
+  await after.close();
+  expect(checkDataFolder(folder.path).problems).toEqual([]);
+});

@@ -159,6 +159,8 @@ export const MIGRATIONS: readonly string[] = [
     run_key  INTEGER PRIMARY KEY,
     checksum INTEGER NOT NULL
   ) STRICT;
+  `,
+  `
   -- Events of runs that others have still to hear of, or to end by: what a restart has to go on with.
   CREATE TABLE outbox (
     run_key  INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 /** The table of what others have still to hear of: events of runs, by the run and their numbers. */
 import type Database from 'better-sqlite3';
 import { rowChecksum } from '../checksum.js';
-import { reading } from '../damage.js';
+import { DamagedRowError, damagedAmong, reading } from '../damage.js';
 
 interface Row {
   run_key: number;
@@ -24,7 +24,7 @@ export class OutboxTable {
   }
 
   insert(runKey: number, eventId: number): void {
-    this.#sql.insert.run(runKey, eventId, rowChecksum('outbox', runKey, eventId));
+    this.#sql.insert.run(runKey, eventId, checksumOf(runKey, eventId));
   }
 
   delete(runKey: number, eventId: number): void {
@@ -43,13 +43,8 @@ export class OutboxTable {
     return found;
   }
 
-  problems(): string[] {
-    return this.#rows()
-      .filter((row) => !isSound(row))
-      .map(
-        ({ run_key: key, event_id: id }) =>
-          `that others have still to hear of event ${id} of run number ${key} does not fit its checksum`,
-      );
+  problems(): Iterable<string> {
+    return damagedAmong(this.#rows(), requireSound);
   }
 
   #rows(): Row[] {
@@ -57,5 +52,14 @@ export class OutboxTable {
   }
 }
 
-const isSound = ({ run_key: key, event_id: id, checksum }: Row): boolean =>
-  checksum === rowChecksum('outbox', key, id);
+const checksumOf = (runKey: number, eventId: number): number => rowChecksum('outbox', runKey, eventId);
+
+const isSound = ({ run_key: key, event_id: id, checksum }: Row): boolean => checksum === checksumOf(key, id);
+
+function requireSound(row: Row): void {
+  if (isSound(row)) return;
+  const { run_key: key, event_id: id } = row;
+  throw new DamagedRowError(
+    `that others have still to hear of event ${id} of run number ${key} does not fit its checksum`,
+  );
+}
