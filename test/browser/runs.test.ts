@@ -445,5 +445,24 @@ describeInBrowser('the list of runs', () => {
     }
     await expectText(page.locator('.counts'), /of the newest 1,[1-9]00/);
     expect(await page.locator('.run-row').count()).toBeLessThan(60);
+
+    // Whoever comes back is where they were; a link to the list begins at the newest.
+    const place = () =>
+      page.locator('.runs-scroller').evaluate((element: { scrollTop: number }) => element.scrollTop);
+    const left = await place();
+    expect(left).toBeGreaterThan(10_000);
+    await page.getByRole('link', { name: 'Workers' }).click();
+    await page.getByRole('heading', { name: 'Workers' }).waitFor();
+    await page.goBack();
+    await row(page, 'many-1000').waitFor();
+    expect(await place()).toBe(left);
+    await page.waitForResponse((response) => /runs\?.*cursor=/.test(response.url()));
+    expect(await place()).toBe(left);
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.waitForURL(/\/runs$/);
+    await row(page, 'many-0').waitFor();
+    await page.goBack();
+    await page.waitForURL(/workflow=sale/);
+    await row(page, 'many-1000').waitFor();
   });
 });

@@ -186,6 +186,36 @@ describeInBrowser('all of it', () => {
     );
   });
 
+  it('waits for a server that goes away in the middle, goes on by itself, and sends nothing twice', async () => {
+    const ids = Array.from({ length: 8 }, (_, n) => `away-${n + 1}`);
+    for (const id of ids) await start(id);
+    const page = await dashboard.visit('/runs?id=away-');
+    let isAway = true;
+    const sent: string[] = [];
+    const away = (route: Route) => (isAway ? route.abort() : route.continue());
+    await page.route('**/runs/*/terminate', (route) => {
+      sent.push(route.request().url());
+      return away(route);
+    });
+    await page.route('**/health', away);
+    await row(page, 'away-1').waitFor();
+    await page.getByLabel('Choose all').check();
+    await page.getByRole('button', { name: 'Terminate', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Terminate 8 runs?' });
+    await page.route('**/workflow/runs?*', away);
+    await dialog.getByRole('button', { name: 'Terminate 8 runs' }).click();
+    await expectText(dialog.getByRole('status'), '0 of 8 runs done, 5 failed. The server does not answer');
+    isAway = false;
+    await expectText(dialog.getByRole('status'), /^3 of 8 runs done, 5 failed\.$/);
+    await expectText(
+      dialog.getByRole('list', { name: 'What failed' }),
+      'No answer came, so it may have been done or not',
+    );
+    expect(sent).toHaveLength(8);
+    expect(new Set(sent).size).toBe(8);
+    await dashboard.expectNoProblems(/Failed to load resource: net::ERR_FAILED/);
+  });
+
   it('has the runs of one catalog', async () => {
     const made = (n: number) => entry(n, { catalog: n % 2 ? 'night' : 'default' });
     const page = await visit('/runs', (route) => {

@@ -23,3 +23,18 @@ export function unreachable(ask: () => Promise<unknown>): void {
     ask().catch(() => unreachable(ask));
   }, ASK_EVERY_MS);
 }
+
+/** Resolves as soon as the server answers, as far as is known; or when `signal` is aborted. */
+export function reachable(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!isConnected.value && !signal.aborted) return;
+      stop();
+      signal.removeEventListener('abort', look);
+      resolve();
+    };
+    const stop = isConnected.subscribe(look);
+    signal.addEventListener('abort', look);
+    look();
+  });
+}

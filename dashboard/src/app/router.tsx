@@ -102,6 +102,9 @@ export const router = createRouter({
   // As plain texts, for people to read and write; the router's own way puts numbers in quotation marks.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: addressOf,
+  // Back is where one was, and a link begins at the top.
+  scrollRestoration: true,
+  scrollToTopSelectors: ['.view'],
   defaultPreload: 'intent',
   defaultPendingMs: 300,
 });

@@ -47,7 +47,7 @@ function Run({ search, ...ref }: Ref & { search: RunSearch }) {
 
   const { tab = 'timeline', open } = search;
   const show = (change: RunSearch, replace = false) =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace });
+    void navigate({ search: (before) => ({ ...before, ...change }), replace, resetScroll: false });
   const toggle = (id: string) => show({ open: open === id ? undefined : id });
 
   if (status.error instanceof WorkflowNotFoundError) return <Gone workflowId={workflowId} />;

@@ -1,7 +1,10 @@
 /** Asks before it acts on several runs, shows how far it is, and keeps what failed. */
 import { useQuery } from '@tanstack/react-query';
+import { ConnectionError } from 'perdure/client';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { isConnected } from '../app/connection.js';
 import { catalogQuery } from '../app/queries.js';
+import { useStore } from '../app/store.js';
 import { Button } from '../components/Button.js';
 import { Dialog } from '../components/Dialog.js';
 import { legible } from '../components/legible.js';
@@ -9,6 +12,12 @@ import { actOnEach, type BulkAction } from './bulk.js';
 import type { Run } from './runs-page.js';
 
 const some = (count: number) => (count === 1 ? '1 run' : `${count} runs`);
+
+function told(error: unknown): string {
+  // Sent and not answered: it is not for the page to send it twice.
+  if (error instanceof ConnectionError) return 'No answer came, so it may have been done or not: look at it.';
+  return error instanceof Error ? error.message : String(error);
+}
 
 interface Progress {
   done: number;
@@ -46,9 +55,7 @@ export function BulkDialog({
         setProgress((before) => ({
           ...before!,
           done: before!.done + 1,
-          failures: error
-            ? [...before!.failures, { run, message: error instanceof Error ? error.message : String(error) }]
-            : before!.failures,
+          failures: error ? [...before!.failures, { run, message: told(error) }] : before!.failures,
         })),
       stop.current.signal,
     );
@@ -121,6 +128,7 @@ function Which({ runs }: { runs: Run[] }) {
 }
 
 function Report({ progress: { done, failures, isOver }, total }: { progress: Progress; total: number }) {
+  const isThere = useStore(isConnected);
   return (
     <>
       <progress className="progress" aria-label="How far it is" max={total} value={done} />
@@ -128,13 +136,14 @@ function Report({ progress: { done, failures, isOver }, total }: { progress: Pro
         {done - failures.length} of {some(total)} done
         {failures.length > 0 && `, ${failures.length} failed`}
         {isOver && done < total && `, ${total - done} left as they were`}.
+        {!isOver && !isThere && ' The server does not answer: the rest is sent when it is back.'}
       </p>
       {failures.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
         <ul className="failures" aria-label="What failed" tabIndex={0}>
           {failures.map(({ run, message }) => (
             <li key={run.runId}>
-              <code>{legible(run.workflowId)}</code> <span className="field-problem">{message}</span>
+              <code>{legible(run.workflowId)}</code> <span className="field-problem">{legible(message)}</span>
             </li>
           ))}
         </ul>

@@ -7,6 +7,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
 import { Loading } from '../components/Loading.js';
 import { useIsNarrow } from './narrow.js';
+import type { Place } from './places.js';
 import { RunRow } from './RunRow.js';
 import type { Run } from './runs-page.js';
 import type { Selection } from './selection.js';
@@ -18,12 +19,14 @@ export function RunTable({
   runs,
   isLoading,
   selection,
+  place,
   onRange,
   onReading,
 }: {
   runs: readonly Run[];
   isLoading: boolean;
   selection: Selection;
+  place: Place;
   onRange(first: number, last: number): void;
   onReading(isReading: boolean): void;
 }) {
@@ -31,7 +34,7 @@ export function RunTable({
   const navigate = useNavigate();
   const isNarrow = useIsNarrow();
   const size = isNarrow ? NARROW_ROW_PX : ROW_PX;
-  const [focused, setFocused] = useState(0);
+  const [focused, setFocused] = useState(place.focused);
   // The same function for the same rows: with another one all of them are measured again, at every frame.
   const getItemKey = useCallback((index: number) => runs[index]!.runId, [runs]);
   const rows = useVirtualizer({
@@ -40,6 +43,7 @@ export function RunTable({
     estimateSize: () => size,
     getItemKey,
     overscan: 10,
+    initialOffset: place.scrollTop,
   });
   const items = rows.getVirtualItems();
   const first = items[0]?.index ?? 0;
@@ -58,6 +62,9 @@ export function RunTable({
     );
   }, [onReading]);
   useEffect(tell);
+  useEffect(() => {
+    place.focused = focused;
+  }, [place, focused]);
 
   const focus = (index: number) => {
     const to = Math.max(0, Math.min(runs.length - 1, index));
@@ -104,7 +111,10 @@ export function RunTable({
     <div
       className="runs-scroller"
       ref={scroller}
-      onScroll={tell}
+      onScroll={(event) => {
+        place.scrollTop = event.currentTarget.scrollTop;
+        tell();
+      }}
       onPointerEnter={() => {
         isOver.current = true;
         tell();

@@ -9,6 +9,7 @@ import { BulkBar } from './BulkBar.js';
 import { Counts } from './Counts.js';
 import { Filters } from './Filters.js';
 import { NoRuns } from './NoRuns.js';
+import { comeBack, entryKey, leave, type Place } from './places.js';
 import { RunTable } from './RunTable.js';
 import { MOST_AT_ONCE, RunList, type Shown } from './run-list.js';
 import { filterOf } from './runs-page.js';
@@ -21,14 +22,20 @@ export function RunsPage() {
   const search = useSearch({ from: '/runs' });
   const navigate = useNavigate({ from: '/runs' });
   const key = JSON.stringify(search);
-  const list = useRunList(search, key);
+  const { list, place } = useRunList(search, key);
   const isReading = useRef(false);
   const shown = useStore(list.shown);
   const catalogs = useMemo(() => [...new Set(shown.runs.map(({ catalog }) => catalog))], [shown.runs]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: list and place are made for the key
   useEffect(() => {
+    const entry = entryKey();
     list.start(() => isReading.current);
-    return () => list.stop();
+    return () => {
+      list.stop();
+      const kept = list.keep();
+      if (kept) leave(entry, { key, kept, place });
+    };
   }, [list]);
 
   return (
@@ -45,7 +52,7 @@ export function RunsPage() {
       </div>
       <Listing
         key={key}
-        {...{ list, shown }}
+        {...{ list, shown, place }}
         isFiltered={Object.values(search).some((value) => value !== undefined)}
         onReading={(reads) => {
           isReading.current = reads;
@@ -58,11 +65,13 @@ export function RunsPage() {
 function Listing({
   list,
   shown,
+  place,
   isFiltered,
   onReading,
 }: {
   list: RunList;
   shown: Shown;
+  place: Place;
   isFiltered: boolean;
   onReading(isReading: boolean): void;
 }) {
@@ -94,6 +103,7 @@ function Listing({
             runs={runs}
             isLoading={isLoading}
             selection={selection}
+            place={place}
             onRange={(first, last) => list.watch(first, last)}
             onReading={(reads) => onReading(reads || selection.size > 0)}
           />
@@ -145,9 +155,13 @@ function AllThatFit({ count, onAll }: { count: number; onAll(): Promise<void> })
 }
 
 /** One list for as long as the view is open. In development React mounts twice, and what was stopped stays so. */
-function useRunList(search: RunsSearch, key: string): RunList {
+function useRunList(search: RunsSearch, key: string): { list: RunList; place: Place } {
   const [mounts, setMounts] = useState(0);
   useEffect(() => () => setMounts((count) => count + 1), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a stopped list does not start again, and the key is the search
-  return useMemo(() => new RunList(() => filterOf(search)), [key, mounts]);
+  return useMemo(() => {
+    const left = comeBack(entryKey(), key);
+    const place = { scrollTop: 0, focused: 0, ...left?.place };
+    return { list: new RunList(() => filterOf(search), left?.kept), place };
+  }, [key, mounts]);
 }

@@ -1,5 +1,6 @@
 /** What can be done to several runs at once, each with what it does in words. */
 
+import { reachable } from '../app/connection.js';
 import { handleOf } from '../app/handles.js';
 import type { IconName } from '../components/Icon.js';
 import type { Run } from './runs-page.js';
@@ -87,7 +88,10 @@ export const BULK_ACTIONS: BulkAction[] = [
 /** So many at a time: quick, and little beside what else the server has to do. */
 const AT_A_TIME = 5;
 
-/** Does it to each. One that fails keeps nobody else from it. Resolves when all are done or `signal` was aborted. */
+/**
+ * Does it to each, once. One that fails keeps nobody else from it, and while the server is away those that were not sent
+ * wait: they would all fail at once, for no reason of their own. Resolves when all are done or `signal` was aborted.
+ */
 export async function actOnEach<T>(
   items: readonly T[],
   act: (item: T) => Promise<unknown>,
@@ -96,7 +100,10 @@ export async function actOnEach<T>(
 ): Promise<void> {
   const rest = [...items];
   const next = async (): Promise<void> => {
-    for (let item = rest.shift(); item !== undefined && !signal.aborted; item = rest.shift()) {
+    for (;;) {
+      await reachable(signal);
+      const item = signal.aborted ? undefined : rest.shift();
+      if (item === undefined) return;
       try {
         await act(item);
         onDone(item, undefined);

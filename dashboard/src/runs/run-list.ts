@@ -58,6 +58,12 @@ interface Page extends Answer {
   cursor: string | undefined;
 }
 
+/** What a list had when its view was left. */
+export interface Kept {
+  shown: Shown;
+  pages: readonly Page[];
+}
+
 export class RunList {
   readonly shown = new Store<Shown>(NOTHING);
   /** As they were last answered: the newest, and what follows as far as it was asked for. */
@@ -72,12 +78,21 @@ export class RunList {
   #refreshing = new AbortController();
   #isReading = () => false;
 
-  constructor(private readonly filter: () => Filter) {}
+  /** With what another list for the same filter had, it begins there. */
+  constructor(
+    private readonly filter: () => Filter,
+    kept?: Kept,
+  ) {
+    if (kept === undefined) return;
+    this.#pages = [...kept.pages];
+    this.shown.set(kept.shown);
+  }
 
   /** `isReading` says whether rows may not move now. */
   start(isReading: () => boolean): void {
     this.#isReading = isReading;
-    void this.loadMore().then(() => this.#schedule(REFRESH_MS));
+    if (this.#pages.length > 0) void this.refresh();
+    else void this.loadMore().then(() => this.#schedule(REFRESH_MS));
     document.addEventListener('visibilitychange', this.#onVisible);
   }
 
@@ -85,6 +100,12 @@ export class RunList {
     this.#ended.abort();
     clearTimeout(this.#timer);
     document.removeEventListener('visibilitychange', this.#onVisible);
+  }
+
+  /** Undefined before its first page is there. */
+  keep(): Kept | undefined {
+    if (this.#pages.length === 0) return undefined;
+    return { shown: { ...this.shown.value, isLoading: false, error: undefined }, pages: this.#pages };
   }
 
   /** The rows that are on the screen. */
