@@ -5,10 +5,12 @@ import { Dashboard, expectText, until } from './dashboard.js';
 import { describeInBrowser } from './required.js';
 
 const HTML = '<img src=x onerror="window.taken = true"><script>window.taken = true</script>';
+/** What follows it is read from right to left. */
+const TURNED = '\u202e';
 const ODD_IDS = [
   `odd/a/../b?c=d#e%2F&${'x'.repeat(150)}🧾🚀`,
   `odd ${HTML}`,
-  'odd %00 %zz ~.. \\ "quoted" \u202eturned',
+  `odd %00 %zz ~.. \\ "quoted" ${TURNED}turned`,
 ];
 
 describeInBrowser('nonsense', () => {
@@ -22,7 +24,7 @@ describeInBrowser('nonsense', () => {
         .workflow('sale')
         .start(input, { workflowId })
         .then((run) => run.status());
-      await dashboard.client.handle(workflowId, runId).pause({ reason: HTML });
+      await dashboard.client.handle(workflowId, runId).pause({ reason: HTML + TURNED });
     }
   });
   afterEach(() => dashboard.expectNoProblems());
@@ -33,6 +35,11 @@ describeInBrowser('nonsense', () => {
       `document.querySelectorAll('img, [onerror], body script').length + (window.taken ? 1 : 0)`,
     );
     expect(found).toBe(0);
+    const said = await page.evaluate<string>(
+      `[document.title, document.body.innerText, ...[...document.querySelectorAll('[title], [aria-label]')]
+        .flatMap((each) => [each.title, each.getAttribute('aria-label')])].join(' ')`,
+    );
+    expect(said).not.toMatch(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
     const wider = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     expect(wider, page.url()).toBeLessThanOrEqual(0);
   }
@@ -67,6 +74,34 @@ describeInBrowser('nonsense', () => {
       await expectOnlyText(page);
     },
   );
+
+  it('says what a link leads to that was cut off, or is of another run, and asks no more', async () => {
+    const asked: string[] = [];
+    const page = await dashboard.visit('/nothing/here');
+    await page.clock.install();
+    page.on('request', (request) => asked.push(request.url()));
+    const { runId } = await dashboard.client.handle(ODD_IDS[0]!).status();
+    const gone = encodeURIComponent(`gone ${TURNED}${HTML}`);
+    for (const path of [
+      gone,
+      `${gone}/${runId}`,
+      `${encodeURIComponent(ODD_IDS[0]!)}/${runId.slice(0, 9)}`,
+    ]) {
+      await page.goto(`${dashboard.url}/runs/${path}`);
+      await page.getByRole('heading', { name: 'There is no such run' }).waitFor();
+      await expectOnlyText(page);
+    }
+    const streams = () => asked.filter((url) => url.includes('/stream')).length;
+    const before = streams();
+    // By then a stream that had failed would have been asked for again.
+    await page.clock.runFor(10_000);
+    expect(streams()).toBe(before);
+    await page.goto(`${dashboard.url}/runs/${encodeURIComponent(ODD_IDS[0]!)}/${runId}?open=9999`);
+    await page.getByText('This run has no event 9999').waitFor();
+    await page.goto(`${dashboard.url}/catalog?workflow=nobody`);
+    await page.getByText('has no workflow “nobody”').waitFor();
+    await dashboard.expectNoProblems(/status of 40[04]/);
+  });
 
   it('names them where it asks what to do with several', async () => {
     const page = await dashboard.visit('/runs?id=odd', { viewport: { width: 390, height: 800 } });

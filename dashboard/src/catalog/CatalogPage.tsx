@@ -8,6 +8,7 @@ import { Empty } from '../components/Empty.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Icon } from '../components/Icon.js';
 import { Loading } from '../components/Loading.js';
+import { legible } from '../components/legible.js';
 import { Page } from '../components/Page.js';
 import { useCatalogNames } from '../start/catalogs.js';
 import { HowToServe } from '../workers/HowToServe.js';
@@ -27,6 +28,11 @@ export function CatalogPage() {
         <Empty title="No worker has registered a workflow yet">
           <HowToServe />
         </Empty>
+      )}
+      {data && entry && workflow !== undefined && entry.name !== workflow && (
+        <p className="muted" role="status">
+          The catalog {data.catalog} has no workflow “{legible(workflow)}”. These are there:
+        </p>
       )}
       {data && entry && <Deserted catalog={data.catalog} />}
       {data && entry && (

@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Icon, type IconName } from '../components/Icon.js';
+import { legible } from '../components/legible.js';
 import { duration } from '../components/times.js';
 import type { Aspect, ComparedStep, Pair } from './align.js';
 import type { RunRef } from './compared-run.js';
@@ -50,7 +51,7 @@ function PairLine({ pair, left, right }: { pair: Pair; left: RunRef; right: RunR
           <span className="pair-words">
             <span className="pair-title">
               {kind !== 'step' && <Icon name={kind === 'child' ? 'child' : 'clock'} />}
-              <span className="cut">{name}</span>
+              <span className="cut">{legible(name)}</span>
               {occurrence > 1 && <span className="muted">#{occurrence}</span>}
             </span>
             {isDifferent && <span className="differs small">{differsIn(pair)}</span>}

@@ -1,6 +1,7 @@
 import { ClientError } from 'perdure/client';
 import { Button } from './Button.js';
 import { Icon } from './Icon.js';
+import { legible } from './legible.js';
 
 /** What went wrong, in the server's words, and under which request its log has it. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
@@ -9,7 +10,7 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
     <div className="error-note" role="alert">
       <Icon name="heldBack" />
       <div>
-        <p>{message}</p>
+        <p>{legible(message)}</p>
         {requestId && (
           <p className="muted small">
             Request <code>{requestId}</code>

@@ -1,6 +1,7 @@
 /** Short words about what has just been done. They go away by themselves, and screen readers say them. */
 import { Store, useStore } from '../app/store.js';
 import { IconButton } from './Button.js';
+import { legible } from './legible.js';
 
 interface Notice {
   id: number;
@@ -26,7 +27,7 @@ export function Notices() {
     <div className="notices" role="status" aria-live="polite">
       {useStore(notices).map(({ id, text, kind }) => (
         <div key={id} className={`notice notice-${kind}`}>
-          <span>{text}</span>
+          <span>{legible(text)}</span>
           <IconButton label="Dismiss" icon="close" onClick={() => dismiss(id)} />
         </div>
       ))}

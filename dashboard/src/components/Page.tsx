@@ -7,7 +7,7 @@ export function Page({ title, tools, children }: { title: string; tools?: ReactN
   return (
     <div className="page stack">
       <div className="line page-head">
-        <h1>{title}</h1>
+        <h1>{legible(title)}</h1>
         {tools}
       </div>
       {children}

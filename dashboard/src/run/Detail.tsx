@@ -30,6 +30,7 @@ interface Props {
 export function Detail({ run, history, id, isEvent, onClose }: Props) {
   const event = history.events[Number(id) - 1];
   const item = isEvent ? undefined : history.model.byId.get(id);
+  const isRead = history.version > 0 && history.version >= history.expected;
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
     const onKeyDown = (pressed: KeyboardEvent) => {
@@ -38,7 +39,7 @@ export function Detail({ run, history, id, isEvent, onClose }: Props) {
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
   }, [onClose]);
-  const title = item ? itemName(item) : event ? eventName(event) : `Event ${id}`;
+  const title = item ? itemName(item) : event ? eventName(event) : `Event ${legible(id)}`;
   return (
     <aside className="detail" aria-label={`Detail of ${title}`} ref={panel}>
       <header className="detail-head">
@@ -52,6 +53,8 @@ export function Detail({ run, history, id, isEvent, onClose }: Props) {
           <ItemDetail run={run} item={item} history={history} />
         ) : event ? (
           <EventDetail run={run} event={event} />
+        ) : isRead ? (
+          <p className="muted">This run has no event {legible(id)}. The link may be of another run.</p>
         ) : (
           <Loading what="the event" />
         )}

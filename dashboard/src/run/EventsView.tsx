@@ -5,6 +5,7 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { zone } from '../app/settings.js';
 import { useStore } from '../app/store.js';
 import { Empty } from '../components/Empty.js';
+import { legible } from '../components/legible.js';
 import { duration, exact } from '../components/times.js';
 import type { Shown } from './history.js';
 import { attributesOf, subjectOf } from './model.js';
@@ -85,7 +86,7 @@ export function EventsView({
                       +{duration(at - (model.startedAt ?? at))}
                     </span>
                     <span className={`event-type cut ${toneOf(event)}`}>{eventName(event)}</span>
-                    <span className="event-subject cut">{subjectOf(event)}</span>
+                    <span className="event-subject cut">{legible(subjectOf(event))}</span>
                   </button>
                 </li>
               );

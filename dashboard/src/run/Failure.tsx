@@ -25,7 +25,7 @@ export function Failure({ error, from }: { error: Thrown; from?: ReactNode }) {
         <li key={depth}>
           {depth > 0 && <span className="muted small">caused by</span>}
           <p>
-            <strong className="failure-name">{each.name}</strong>{' '}
+            <strong className="failure-name">{legible(each.name)}</strong>{' '}
             <span className="failure-message">{legible(each.message)}</span>
           </p>
           {each.activityType && (
@@ -42,7 +42,7 @@ export function Failure({ error, from }: { error: Thrown; from?: ReactNode }) {
               <summary>Stack</summary>
               {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard */}
               <pre className="json-text" tabIndex={0}>
-                {each.stack}
+                {legible(each.stack)}
               </pre>
             </details>
           )}

@@ -5,6 +5,7 @@ import { statusQuery } from '../app/queries.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Loading } from '../components/Loading.js';
 import { Page } from '../components/Page.js';
+import { Gone, leadsNowhere } from './Gone.js';
 
 export function LatestRun() {
   const { workflowId } = useParams({ from: '/runs/$workflowId' });
@@ -20,6 +21,7 @@ export function LatestRun() {
       />
     );
   }
+  if (leadsNowhere(error)) return <Gone workflowId={workflowId} />;
   return (
     <Page title={workflowId}>
       {error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the run" />}

@@ -1,16 +1,15 @@
 /** One run: what it is, why it is there, what happened, and what to do. Opening it never waits for its history. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { WorkflowNotFoundError } from 'perdure/client';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { statusQuery } from '../app/queries.js';
-import { Empty } from '../components/Empty.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Loading } from '../components/Loading.js';
 import { useTitle } from '../components/Page.js';
 import { CostPanel } from './CostPanel.js';
 import { Detail } from './Detail.js';
 import { EventsView } from './EventsView.js';
+import { Gone, leadsNowhere } from './Gone.js';
 import { Header } from './Header.js';
 import { InputAndOutput } from './InputAndOutput.js';
 import { type Ref, useHistory } from './queries.js';
@@ -35,11 +34,12 @@ function Run({ search, ...ref }: Ref & { search: RunSearch }) {
   const { workflowId, runId } = ref;
   useTitle(workflowId);
   const navigate = useNavigate({ from: '/runs/$workflowId/$runId' });
-  const history = useHistory(ref);
   const status = useQuery({
     ...statusQuery(workflowId, runId),
     refetchInterval: ({ state }) => (state.data?.status === 'running' ? ASK_EVERY_MS : false),
   });
+  const isGone = leadsNowhere(status.error);
+  const history = useHistory(ref, isGone);
 
   useAskedAgain(ref, 'status', history.version);
   useAskedAgain(ref, 'why', history.version);
@@ -50,7 +50,7 @@ function Run({ search, ...ref }: Ref & { search: RunSearch }) {
     void navigate({ search: (before) => ({ ...before, ...change }), replace, resetScroll: false });
   const toggle = (id: string) => show({ open: open === id ? undefined : id });
 
-  if (status.error instanceof WorkflowNotFoundError) return <Gone workflowId={workflowId} />;
+  if (isGone) return <Gone workflowId={workflowId} />;
   if (status.data === undefined) {
     return status.error ? (
       <div className="page">
@@ -126,20 +126,4 @@ function useAskedAgain({ workflowId, runId }: Ref, what: string, version: number
       clearTimeout(timer);
     };
   }, [version, queries, workflowId, runId, what]);
-}
-
-function Gone({ workflowId }: { workflowId: string }) {
-  return (
-    <Empty title="There is no such run">
-      <p>
-        Closed runs are kept for as long as the server was told to; this one may be gone, or it belongs to
-        another server.
-      </p>
-      <p>
-        <Link to="/runs" search={{ id: workflowId }}>
-          Runs whose id begins with {workflowId}
-        </Link>
-      </p>
-    </Empty>
-  );
 }

@@ -1,5 +1,6 @@
 /** How the parts of a run are called and shown. */
 import type { IconName } from '../components/Icon.js';
+import { legible } from '../components/legible.js';
 import { duration } from '../components/times.js';
 import type { Item, ItemKind, ItemState } from './model.js';
 
@@ -44,7 +45,7 @@ export const stateClass = (state: ItemState): string =>
   `state-${state === 'open' ? 'running' : state === 'noted' || state === 'left' ? 'cancelled' : state}`;
 
 export const itemName = ({ name, occurrence }: Item): string =>
-  occurrence > 1 ? `${name} · ${occurrence}` : name;
+  occurrence > 1 ? `${legible(name)} · ${occurrence}` : legible(name);
 
 const UNDER_WAY = { stepQueued: 'queued', stepRunning: 'under way', stepBackingOff: 'to be tried again' };
 

@@ -47,12 +47,13 @@ export function usePayload(ref: Ref, eventId: string | null) {
   });
 }
 
-/** The history for as long as the view is open. */
-export function useHistory({ workflowId, runId }: Ref) {
+/** The history for as long as the view is open. That of a run that is not there is not asked for again and again. */
+export function useHistory({ workflowId, runId }: Ref, isGone: boolean) {
   const [history] = useState(() => new RunHistory(workflowId, runId));
   useEffect(() => {
+    if (isGone) return;
     history.start();
     return () => history.stop();
-  }, [history]);
+  }, [history, isGone]);
   return useStore(history.shown);
 }

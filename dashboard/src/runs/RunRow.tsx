@@ -49,7 +49,7 @@ export const RunRow = memo(function RunRow(props: Props) {
         <input
           type="checkbox"
           tabIndex={-1}
-          aria-label={`Choose ${workflowId}`}
+          aria-label={`Choose ${legible(workflowId)}`}
           checked={isSelected}
           onChange={(event) => onToggle(runId, (event.nativeEvent as MouseEvent).shiftKey === true)}
         />
@@ -71,7 +71,7 @@ export const RunRow = memo(function RunRow(props: Props) {
           {shorten(workflowId, 28)}
         </Link>
       </Cell>
-      <Cell className="run-why cut" title={why || undefined}>
+      <Cell className="run-why cut" title={legible(why) || undefined}>
         <span className="run-workflow-narrow">{workflowType} </span>
         <Sentence text={why} />
       </Cell>

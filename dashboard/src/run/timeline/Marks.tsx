@@ -1,5 +1,6 @@
 /** Messages and other instants, on one line. Those that would lie on each other are drawn as one. */
 import { Icon } from '../../components/Icon.js';
+import { legible } from '../../components/legible.js';
 import { duration } from '../../components/times.js';
 import { type Item, KINDS } from '../items.js';
 import type { TimeScale } from './time-scale.js';
@@ -43,7 +44,7 @@ export function Marks({
       <span className="timeline-track">
         {groups.map(({ at, items }) => {
           const [first] = items;
-          const names = [...new Set(items.map(({ name }) => name))].slice(0, 3).join(', ');
+          const names = [...new Set(items.map(({ name }) => legible(name)))].slice(0, 3).join(', ');
           const words = `${items.length > 1 ? `${items.length} × ` : ''}${KINDS[first!.kind].name} ${names}, ${duration(first!.from - scale.start)} after the start`;
           return (
             <button
@@ -57,7 +58,7 @@ export function Marks({
               onClick={() => onOpen(first!.id)}
             >
               <Icon name={KINDS[first!.kind].icon} />
-              <span className="mark-name">{items.length > 1 ? items.length : first!.name}</span>
+              <span className="mark-name">{items.length > 1 ? items.length : legible(first!.name)}</span>
             </button>
           );
         })}

@@ -67,23 +67,25 @@ export function Timeline({ run, history, open, onOpen }: Props) {
             short
           </label>
         )}
-        <IconButton
-          label="Earlier"
-          icon="right"
-          className="is-turned"
-          disabled={zoom.isWhole}
-          onClick={zoom.earlier}
-        />
-        <IconButton label="Later" icon="right" disabled={zoom.isWhole} onClick={zoom.later} />
-        <Button onClick={zoom.out} disabled={zoom.isWhole} aria-label="Zoom out">
-          −
-        </Button>
-        <Button onClick={zoom.in} aria-label="Zoom in">
-          +
-        </Button>
-        <Button onClick={zoom.whole} disabled={zoom.isWhole}>
-          All
-        </Button>
+        <span className="timeline-zoom">
+          <IconButton
+            label="Earlier"
+            icon="right"
+            className="is-turned"
+            disabled={zoom.isWhole}
+            onClick={zoom.earlier}
+          />
+          <IconButton label="Later" icon="right" disabled={zoom.isWhole} onClick={zoom.later} />
+          <Button onClick={zoom.out} disabled={zoom.isWhole} aria-label="Zoom out">
+            −
+          </Button>
+          <Button onClick={zoom.in} aria-label="Zoom in">
+            +
+          </Button>
+          <Button onClick={zoom.whole} disabled={zoom.isWhole}>
+            All
+          </Button>
+        </span>
       </div>
       <Axis scale={scale} zoom={zoom} />
       {marks.length > 0 && <Marks marks={marks} scale={scale} zoom={zoom} open={open} onOpen={onOpen} />}
