@@ -103,8 +103,11 @@ describeInBrowser('all of it', () => {
       ),
     );
     const night = [entry(100_001, { catalog: 'night' }), entry(100_002, { catalog: 'night' })];
+    // The server looks through so many for a page, and not through all.
     await page.route('**/workflow/runs?*catalog=night*', (route) =>
-      route.fulfill({ json: { runs: night, count: 2, nextCursor: null } }),
+      route.request().url().includes('cursor=')
+        ? route.fulfill({ json: { runs: night, count: 2, nextCursor: null } })
+        : route.fulfill({ json: { runs: [], count: 0, nextCursor: 'older' } }),
     );
     await page.route(`${dashboard.system.server.url}/workers`, async (route) => {
       const response = await route.fetch();

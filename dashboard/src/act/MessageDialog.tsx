@@ -23,6 +23,15 @@ const ABOUT = {
   feedback: 'It goes on from where the workflow waits for a callback; the first answer counts.',
 };
 
+const ARRIVED_OR_NOT =
+  'No answer came, so it may have arrived or not: look at the events of the run before you send it once more.';
+const UNANSWERED: Record<Message['kind'], string> = {
+  signal: ARRIVED_OR_NOT,
+  update: ARRIVED_OR_NOT,
+  feedback: ARRIVED_OR_NOT,
+  query: 'No answer came. Asking once more changes nothing.',
+};
+
 export function MessageDialog({
   workflowId,
   message,
@@ -170,7 +179,7 @@ export function MessageDialog({
           </div>
         )}
       </form>
-      {send.error && refused.length === 0 && <ErrorNote error={send.error} />}
+      {send.error && refused.length === 0 && <ErrorNote error={send.error} unanswered={UNANSWERED[kind]} />}
       {send.isSuccess && (kind === 'query' || kind === 'update') && (
         <section className="stack" aria-label="Answer">
           <h3>Answer</h3>

@@ -1,11 +1,22 @@
-import { ClientError } from 'perdure/client';
+import { ClientError, ConnectionError } from 'perdure/client';
 import { Button } from './Button.js';
 import { Icon } from './Icon.js';
 import { legible } from './legible.js';
 
-/** What went wrong, in the server's words, and under which request its log has it. */
-export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const { message, requestId } = told(error);
+/**
+ * What went wrong, in the server's words, and under which request its log has it. `unanswered` is what to do where something
+ * was sent and no answer came; what is only read is asked for again.
+ */
+export function ErrorNote({
+  error,
+  unanswered = 'The server does not answer. It is asked again by itself.',
+  onRetry,
+}: {
+  error: unknown;
+  unanswered?: string;
+  onRetry?: () => void;
+}) {
+  const { message, requestId } = told(error, unanswered);
   return (
     <div className="error-note" role="alert">
       <Icon name="heldBack" />
@@ -22,7 +33,12 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
   );
 }
 
-function told(error: unknown): { message: string; requestId?: string } {
+/** Of what is not sent again by itself: nobody but a person can know whether once more is too often. */
+export const DONE_OR_NOT =
+  'No answer came, so it may have been done or not: look at the run before you do it once more.';
+
+export function told(error: unknown, unanswered: string): { message: string; requestId?: string } {
+  if (error instanceof ConnectionError) return { message: unanswered };
   if (error instanceof ClientError) {
     const isOurs = typeof error.status === 'number' && error.status >= 500;
     return { message: error.message, requestId: isOurs ? error.requestId : undefined };

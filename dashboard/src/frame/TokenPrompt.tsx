@@ -6,6 +6,7 @@ import { admission, admit } from '../app/session.js';
 import { useStore } from '../app/store.js';
 import { Button } from '../components/Button.js';
 import { Dialog } from '../components/Dialog.js';
+import { told } from '../components/ErrorNote.js';
 
 export function TokenPrompt() {
   const state = useStore(admission);
@@ -34,7 +35,7 @@ function Prompt({ wasRefused }: { wasRefused: boolean }) {
       setProblem(
         error instanceof UnauthorizedError
           ? 'The server does not take this token.'
-          : `${error instanceof Error ? error.message : error}`,
+          : told(error, 'The server does not answer. Try once more when it is back.').message,
       );
       setIsBusy(false);
     }

@@ -5,6 +5,7 @@ import type { RunStatus, StatusRecord } from 'perdure/client';
 import { useState } from 'react';
 import { handleOf } from '../app/handles.js';
 import { Button } from '../components/Button.js';
+import { DONE_OR_NOT, told } from '../components/ErrorNote.js';
 import { Menu } from '../components/Menu.js';
 import { notify } from '../components/Notices.js';
 import { STATE_NAMES, stateOf } from '../components/state.js';
@@ -28,7 +29,7 @@ export function RunActions({ run }: { run: StatusRecord }) {
       setAsked(undefined);
       void queries.invalidateQueries({ queryKey: ['run', workflowId, runId] });
     },
-    onError: (error) => asked === undefined && notify(error.message, 'failed'),
+    onError: (error) => asked === undefined && notify(told(error, DONE_OR_NOT).message, 'failed'),
   });
   const pause = () =>
     act.mutate({

@@ -5,6 +5,7 @@ import type { StatusRecord, WhyReason } from 'perdure/client';
 import { useState } from 'react';
 import { handleOf } from '../app/handles.js';
 import { Button } from '../components/Button.js';
+import { DONE_OR_NOT, told } from '../components/ErrorNote.js';
 import { legible } from '../components/legible.js';
 import { notify } from '../components/Notices.js';
 import { Sentence } from '../components/Sentence.js';
@@ -118,7 +119,7 @@ function Resume({ run }: { run: StatusRecord }) {
       notify('Resumed.');
       void queries.invalidateQueries({ queryKey: ['run', run.workflowId, run.runId] });
     },
-    onError: (error) => notify(error.message, 'failed'),
+    onError: (error) => notify(told(error, DONE_OR_NOT).message, 'failed'),
   });
   return (
     <Button icon="play" busy={resume.isPending} onClick={() => resume.mutate()}>

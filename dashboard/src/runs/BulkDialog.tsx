@@ -1,23 +1,17 @@
 /** Asks before it acts on several runs, shows how far it is, and keeps what failed. */
 import { useQuery } from '@tanstack/react-query';
-import { ConnectionError } from 'perdure/client';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { isConnected } from '../app/connection.js';
 import { catalogQuery } from '../app/queries.js';
 import { useStore } from '../app/store.js';
 import { Button } from '../components/Button.js';
 import { Dialog } from '../components/Dialog.js';
+import { DONE_OR_NOT, told } from '../components/ErrorNote.js';
 import { legible } from '../components/legible.js';
 import { actOnEach, type BulkAction } from './bulk.js';
 import type { Run } from './runs-page.js';
 
 const some = (count: number) => (count === 1 ? '1 run' : `${count} runs`);
-
-function told(error: unknown): string {
-  // Sent and not answered: it is not for the page to send it twice.
-  if (error instanceof ConnectionError) return 'No answer came, so it may have been done or not: look at it.';
-  return error instanceof Error ? error.message : String(error);
-}
 
 interface Progress {
   done: number;
@@ -55,7 +49,9 @@ export function BulkDialog({
         setProgress((before) => ({
           ...before!,
           done: before!.done + 1,
-          failures: error ? [...before!.failures, { run, message: told(error) }] : before!.failures,
+          failures: error
+            ? [...before!.failures, { run, message: told(error, DONE_OR_NOT).message }]
+            : before!.failures,
         })),
       stop.current.signal,
     );

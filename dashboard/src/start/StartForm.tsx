@@ -16,6 +16,9 @@ import './start.css';
 
 const NONE: Problem[] = [];
 
+const UNANSWERED =
+  'No answer came, so it may have been started or not. Start it once more as it is: that gives the same run.';
+
 export function StartForm({
   entry,
   catalog,
@@ -114,7 +117,7 @@ export function StartForm({
           <Problems problems={problems} form={id} />
         </div>
       )}
-      {start.error && refused.length === 0 && <ErrorNote error={start.error} />}
+      {start.error && refused.length === 0 && <ErrorNote error={start.error} unanswered={UNANSWERED} />}
       {start.error instanceof WorkflowAlreadyExistsError && (
         <p>
           <Link to="/runs/$workflowId" params={{ workflowId: options.workflowId }}>

@@ -1,7 +1,7 @@
 /** Starting a workflow from a form, in a browser. */
 import type { Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { Dashboard, until } from '../dashboard.js';
+import { Dashboard, expectText, until } from '../dashboard.js';
 import { describeInBrowser } from '../required.js';
 import { ACTING_WORKFLOWS, expectAccessible, expectNarrow, group, isFocused, jsonOf } from './acting.js';
 
@@ -149,7 +149,7 @@ describeInBrowser('starting a workflow', () => {
     await group(page, 'of').getByLabel('Item 1', { exact: true }).fill('x');
     const button = page.getByRole('button', { name: 'Start shaky' });
     await button.click();
-    await page.getByRole('alert').waitFor();
+    await expectText(page.getByRole('alert'), 'Start it once more as it is: that gives the same run.');
     await button.click();
     await onRun(page);
     expect(sent).toBe(2);

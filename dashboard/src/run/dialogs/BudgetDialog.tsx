@@ -5,7 +5,7 @@ import { type FormEvent, useEffect, useId, useState } from 'react';
 import { handleOf } from '../../app/handles.js';
 import { Button } from '../../components/Button.js';
 import { Dialog } from '../../components/Dialog.js';
-import { ErrorNote } from '../../components/ErrorNote.js';
+import { DONE_OR_NOT, ErrorNote } from '../../components/ErrorNote.js';
 import { Loading } from '../../components/Loading.js';
 import { notify } from '../../components/Notices.js';
 import { costQuery } from '../queries.js';
@@ -108,7 +108,7 @@ function BudgetDialog({ run, onClose }: { run: StatusRecord; onClose: () => void
       ) : (
         <Loading what="the budget" />
       )}
-      {change.error && <ErrorNote error={change.error} />}
+      {change.error && <ErrorNote error={change.error} unanswered={DONE_OR_NOT} />}
     </Dialog>
   );
 }

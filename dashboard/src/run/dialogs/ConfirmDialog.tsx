@@ -1,7 +1,7 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Button } from '../../components/Button.js';
 import { Dialog } from '../../components/Dialog.js';
-import { ErrorNote } from '../../components/ErrorNote.js';
+import { DONE_OR_NOT, ErrorNote } from '../../components/ErrorNote.js';
 
 export function ConfirmDialog({
   title,
@@ -61,7 +61,7 @@ export function ConfirmDialog({
           </label>
         </form>
       )}
-      {error != null && <ErrorNote error={error} />}
+      {error != null && <ErrorNote error={error} unanswered={DONE_OR_NOT} />}
     </Dialog>
   );
 }
