@@ -9,6 +9,9 @@ import { DataFolderError } from '../folder/data-folder-error.js';
 import { openDatabase } from '../folder/database.js';
 import { checkDataFolder } from './check.js';
 
+/** Of the schema, at which the word is damaged. */
+const PLACES_OF_A_WORD = 3;
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'perdure-check-'));
@@ -44,7 +47,12 @@ it('tells in words, as a start does, of every word of the schema that is damaged
   const bytes = readFileSync(file);
   const first = bytes.indexOf('CREATE TABLE');
   const text = bytes.toString('latin1', first, bytes.lastIndexOf('CREATE ') + 200);
-  for (const { index } of text.matchAll(/[a-z_]+/gi)) {
+  const seen = new Map<string, number>();
+  for (const { 0: word, index } of text.matchAll(/[a-z_]+/gi)) {
+    // The types of columns stand there a hundred times.
+    const times = seen.get(word) ?? 0;
+    seen.set(word, times + 1);
+    if (times >= PLACES_OF_A_WORD) continue;
     const damaged = Buffer.from(bytes);
     damaged[first + index]! ^= 1;
     for (const look of [
