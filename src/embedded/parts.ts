@@ -24,7 +24,11 @@ import { StepDelivery } from './delivery/steps.js';
 import { TurnRecord } from './delivery/turn-record.js';
 import { Turns } from './delivery/turns.js';
 import type { Kernel } from './kernel.js';
+import { Closings } from './life/closings.js';
+import { Damage } from './life/damage.js';
 import { Lifecycle } from './life/lifecycle.js';
+import { Outbox } from './life/outbox.js';
+import { Piecemeal } from './life/piecemeal.js';
 import { Purses } from './life/purses.js';
 import { Relations } from './life/relations.js';
 import type { EmbeddedEngineOptions } from './options.js';
@@ -36,12 +40,8 @@ import { Runs } from './store/runs.js';
 import { StartsPerMinute } from './store/starts-per-minute.js';
 import { openStore, type Store } from './store/store.js';
 import { Trees } from './store/trees.js';
-import { Closings } from './upkeep/closings.js';
-import { Damage } from './upkeep/damage.js';
 import { Deployments } from './upkeep/deployments.js';
-import { Outbox } from './upkeep/outbox.js';
 import { Payments } from './upkeep/payments.js';
-import { Piecemeal } from './upkeep/piecemeal.js';
 import { Recovery } from './upkeep/recovery.js';
 import { Retention } from './upkeep/retention.js';
 import { Unattended } from './upkeep/unattended.js';
@@ -142,7 +142,7 @@ export function makeParts(
     new StepCosts(kernel, purses),
     reports,
   );
-  const damage = new Damage(kernel, lifecycle, steps, log);
+  const damage = new Damage(kernel, lifecycle, (run) => steps.stopAll(run), log);
   const piecemeal = new Piecemeal(kernel, damage);
   const closings = new Closings(kernel, lifecycle, damage, piecemeal);
   const outbox = new Outbox(kernel, lifecycle, relations, closings, damage, piecemeal);

@@ -5,10 +5,10 @@
 import { PerdureError } from '../../core/errors.js';
 import type { RunRef, RunSelector } from '../../engine.js';
 import type { Kernel } from '../kernel.js';
+import type { Damage } from '../life/damage.js';
 import type { ActiveRun } from '../store/active-run.js';
 import { DamagedRunError, storageFailure } from '../store/damage.js';
 import type { FreeSpace } from '../store/folder/free-space.js';
-import type { Damage } from '../upkeep/damage.js';
 
 export class Guard {
   #stopped: Error | undefined;

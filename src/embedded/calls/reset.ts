@@ -17,14 +17,14 @@ import { resetReason } from '../../core/run/run.js';
 import type { ResetPoint, RunRef, RunSelector } from '../../engine.js';
 import type { StepQueue } from '../delivery/step-queue.js';
 import type { Kernel } from '../kernel.js';
+import type { Closings } from '../life/closings.js';
 import type { Lifecycle } from '../life/lifecycle.js';
+import type { Outbox, Sender } from '../life/outbox.js';
+import type { Piece } from '../life/piecemeal.js';
 import type { Relations } from '../life/relations.js';
 import { childrenAskedFor, keptEvents } from '../state/reset-point.js';
 import { applyEvent, initialState, type PendingChild } from '../state/run-state.js';
 import { ActiveRun } from '../store/active-run.js';
-import type { Closings } from '../upkeep/closings.js';
-import type { Outbox, Sender } from '../upkeep/outbox.js';
-import type { Piece } from '../upkeep/piecemeal.js';
 import { successorOf } from './outcome.js';
 
 type Message =

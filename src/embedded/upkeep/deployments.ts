@@ -4,10 +4,10 @@
  */
 import type { HeldBackRuns } from '../delivery/held-back.js';
 import type { Kernel } from '../kernel.js';
+import type { Damage } from '../life/damage.js';
+import type { Piecemeal } from '../life/piecemeal.js';
 import { turnNeed } from '../workers/task-need.js';
 import type { WorkerConnection } from '../workers/worker-connection.js';
-import type { Damage } from './damage.js';
-import type { Piecemeal } from './piecemeal.js';
 
 /** Runs tried before other work gets its turn. */
 const BATCH = 50;

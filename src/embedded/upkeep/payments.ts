@@ -8,10 +8,10 @@
  */
 import { isMet } from '../../core/cost/budget.js';
 import type { Kernel } from '../kernel.js';
+import type { Damage } from '../life/damage.js';
 import type { Lifecycle } from '../life/lifecycle.js';
+import type { Piecemeal } from '../life/piecemeal.js';
 import type { Purses } from '../life/purses.js';
-import type { Damage } from './damage.js';
-import type { Piecemeal } from './piecemeal.js';
 
 /** Runs that go on before other work gets its turn. */
 const BATCH = 50;

@@ -6,10 +6,10 @@
 import type { StepEndings } from '../delivery/step-endings.js';
 import type { StepQueue } from '../delivery/step-queue.js';
 import type { Kernel } from '../kernel.js';
+import type { Damage } from '../life/damage.js';
 import type { Lifecycle } from '../life/lifecycle.js';
 import type { Relations } from '../life/relations.js';
 import type { ActiveRun } from '../store/active-run.js';
-import type { Damage } from './damage.js';
 
 /** Runs taken up before other work gets its turn. */
 const BATCH = 100;

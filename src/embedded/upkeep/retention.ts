@@ -7,7 +7,7 @@
 import type { Timer } from '../../core/clock.js';
 import { faultPoint } from '../../core/fault-point.js';
 import type { Kernel } from '../kernel.js';
-import type { Damage } from './damage.js';
+import type { Damage } from '../life/damage.js';
 
 /** How often closed runs are looked for when there were none to remove. */
 const INTERVAL_MS = 60_000;

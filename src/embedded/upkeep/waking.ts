@@ -11,10 +11,10 @@ import { faultPoint } from '../../core/fault-point.js';
 import type { HeldBackRuns } from '../delivery/held-back.js';
 import type { StepDelivery } from '../delivery/steps.js';
 import type { Kernel } from '../kernel.js';
+import type { Damage } from '../life/damage.js';
 import type { Lifecycle } from '../life/lifecycle.js';
 import { firstTurnDueAt } from '../state/run-state.js';
 import type { ActiveRun } from '../store/active-run.js';
-import type { Damage } from './damage.js';
 
 /** How late something may become due after the clock was set. A look costs nothing but a comparison. */
 const LOOK_AGAIN_MS = 1_000;

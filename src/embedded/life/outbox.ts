@@ -11,12 +11,12 @@
  */
 import type { EventOf, HistoryEvent } from '../../core/history/event.js';
 import type { Kernel } from '../kernel.js';
-import type { Lifecycle } from '../life/lifecycle.js';
-import type { Relations } from '../life/relations.js';
 import type { ActiveRun } from '../store/active-run.js';
 import type { Closings } from './closings.js';
 import type { Damage } from './damage.js';
+import type { Lifecycle } from './lifecycle.js';
 import { Piece, type Piecemeal } from './piecemeal.js';
+import type { Relations } from './relations.js';
 
 /** Of a child's start: that the child ends, since a reset of its parent has cut it off. */
 export type Outgoing =

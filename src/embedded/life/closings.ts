@@ -10,10 +10,10 @@
  */
 import { faultPoint } from '../../core/fault-point.js';
 import type { Kernel } from '../kernel.js';
-import type { Lifecycle, RunClosed } from '../life/lifecycle.js';
 import type { PendingChild } from '../state/run-state.js';
 import type { ActiveRun } from '../store/active-run.js';
 import type { Damage } from './damage.js';
+import type { Lifecycle, RunClosed } from './lifecycle.js';
 import type { Piecemeal } from './piecemeal.js';
 
 /** What a piece may read of histories, about, before others get their turn. */

@@ -1,17 +1,17 @@
 /** A run of which what is stored is damaged: what it was doing ends, and whoever waits for it is told. */
 import type { PerdureError } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
-import type { StepDelivery } from '../delivery/steps.js';
 import type { Kernel } from '../kernel.js';
-import type { Lifecycle } from '../life/lifecycle.js';
+import type { ActiveRun } from '../store/active-run.js';
 import { storageFailure } from '../store/damage.js';
 import type { SetApart } from '../store/runs.js';
+import type { Lifecycle } from './lifecycle.js';
 
 export class Damage {
   constructor(
     private readonly kernel: Kernel,
     private readonly lifecycle: Lifecycle,
-    private readonly steps: StepDelivery,
+    private readonly stopSteps: (run: ActiveRun) => void,
     private readonly log: Log,
   ) {}
 
@@ -25,7 +25,7 @@ export class Damage {
       const together = commit.boundTo(run);
       commit.exclude(run);
       this.lifecycle.abandonTurn(run);
-      this.steps.stopAll(run);
+      this.stopSteps(run);
       dispatcher.forget(runId, true);
       for (const query of run.queries.splice(0)) query.refuse(error);
       for (const update of [...run.admitted.splice(0), ...run.accepted.values()]) {
