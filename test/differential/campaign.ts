@@ -3,7 +3,7 @@
  * again, to tell a rule that is broken from a matter of time, and the first of all is shrunk.
  */
 import fc from 'fast-check';
-import { programs as arbitraryPrograms, ofSeed, programOf } from './generator.js';
+import { ofSeed, programOf, programs, programsWithoutBudgets } from './generator.js';
 import type { Program } from './program.js';
 import { Coverage, sideBySide } from './report.js';
 import { type Pair, type Trial, tryOut } from './trial.js';
@@ -14,6 +14,8 @@ export interface CampaignOptions {
   atOnce: number;
   /** How long a failing program may be shrunk; 0 leaves it as it is. */
   shrinkMs: number;
+  /** Whether programs may have budgets; a seed is another program without them. */
+  hasBudgets?: boolean;
   log(line: string): void;
 }
 
@@ -30,6 +32,8 @@ const MAX_FAILURES = 5;
 /** Programs after which a long campaign says that it goes on. */
 const PROGRESS = 500;
 
+const madeOf = ({ hasBudgets = true }: CampaignOptions) => (hasBudgets ? programs : programsWithoutBudgets);
+
 export async function campaign(pair: Pair, options: CampaignOptions): Promise<Campaign> {
   const coverage = new Coverage();
   const failed: { seed: number; trial: Trial }[] = [];
@@ -37,7 +41,7 @@ export async function campaign(pair: Pair, options: CampaignOptions): Promise<Ca
   let tried = 0;
   const lane = async () => {
     for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-      const program = programOf(seed);
+      const program = programOf(seed, madeOf(options));
       const trial = await tryOut(pair, program);
       coverage.add(program, trial);
       if (++tried % PROGRESS === 0) options.log(`${tried} programs`);
@@ -57,16 +61,16 @@ export async function campaign(pair: Pair, options: CampaignOptions): Promise<Ca
 }
 
 async function reportOf(pair: Pair, seed: number, trial: Trial, options: CampaignOptions): Promise<string> {
-  const again = await Promise.all([1, 2, 3].map(() => tryOut(pair, programOf(seed))));
+  const program = programOf(seed, madeOf(options));
+  const again = await Promise.all([1, 2, 3].map(() => tryOut(pair, program)));
   const repeated = again.filter(({ differences }) => differences.length > 0).length;
-  const shrunk =
-    repeated > 0 && options.shrinkMs > 0 ? await shrink(pair, seed, options.shrinkMs) : undefined;
+  const shrunk = repeated > 0 && options.shrinkMs > 0 ? await shrink(pair, seed, options) : undefined;
   return [
     `The program of seed ${seed} came out differently on ${pair.names.join(' and ')}; run again, ${repeated} of 3 times.`,
-    described(pair, programOf(seed), trial),
+    described(pair, program, trial),
     ...(shrunk ? ['', 'Shrunk:', described(pair, shrunk.program, shrunk.trial)] : []),
     '',
-    `Again: npm run differential -- --pair ${pair.names.join(',')} --seed ${seed} --programs 1`,
+    `Again: npm run differential -- --pair ${pair.names.join(',')} --seed ${seed} --programs 1${options.hasBudgets === false ? ' --without-budgets' : ''}`,
     ...(shrunk
       ? [
           `Again: npm run differential -- --pair ${pair.names.join(',')} --program '${JSON.stringify(shrunk.program)}'`,
@@ -83,15 +87,15 @@ export function described(pair: Pair, program: Program, trial: Trial): string {
 async function shrink(
   pair: Pair,
   seed: number,
-  timeLimitMs: number,
+  options: CampaignOptions,
 ): Promise<{ program: Program; trial: Trial } | undefined> {
   let smallest: { program: Program; trial: Trial } | undefined;
-  const property = fc.asyncProperty(arbitraryPrograms, async (program) => {
+  const property = fc.asyncProperty(madeOf(options), async (program) => {
     const trial = await tryOut(pair, program);
     if (trial.differences.length > 0) smallest = { program, trial };
     return trial.differences.length === 0;
   });
   // The same numbers as `programOf`, so that shrinking starts at the very program.
-  await fc.check(property, { ...ofSeed(seed), interruptAfterTimeLimit: timeLimitMs });
+  await fc.check(property, { ...ofSeed(seed), interruptAfterTimeLimit: options.shrinkMs });
   return smallest;
 }

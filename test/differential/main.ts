@@ -6,6 +6,7 @@
  *   --program JSON    one program, as a report gives it, in place of generated ones
  *   --pair a,b        embedded, replayed, temporal; embedded,temporal when left out
  *   --at-once 16      how many at a time
+ *   --without-budgets programs that spend without a bound
  */
 import { parseArgs } from 'node:util';
 import { count, countAboveZero } from '../numbers.js';
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     pair: { type: 'string', default: 'embedded,temporal' },
     'at-once': { type: 'string', default: '16' },
     shrink: { type: 'string', default: '120' },
+    'without-budgets': { type: 'boolean', default: false },
   },
 });
 const [one = '', other = ''] = values.pair.split(',');
@@ -49,6 +51,7 @@ try {
       seeds: Array.from({ length: programs }, (_, index) => from + index),
       atOnce: countAboveZero('--at-once', values['at-once']),
       shrinkMs: count('--shrink', values.shrink) * 1_000,
+      hasBudgets: !values['without-budgets'],
       log: (line) => console.log(line),
     });
     console.log(String(coverage));
