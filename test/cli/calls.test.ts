@@ -164,7 +164,7 @@ describe('ids', () => {
     expect(code).toBe(2);
   });
 
-  it.each(['a b', `'"$(id)\``, 'a/b', '%2F', '..', '🎉'])('may be %j', async (id) => {
+  it.each(['a b', `'"$(id)\``, 'a/b', '%2F', '.', '🎉'])('may be %j', async (id) => {
     await start('adds', id, { a: 1, b: 2 });
     expect(await perdure(['result', id])).toMatchObject({ code: 0, stdout: '3\n' });
   });
