@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const WAIT_MS = 50_000;
+/** A machine that others keep busy may take long to start a server and its workers. */
+const READY_MS = 110_000;
 
 export interface ServiceOptions {
   workflows: string;
@@ -165,7 +167,7 @@ export class Service {
   }
 
   async #until(holds: () => Promise<boolean>): Promise<void> {
-    const deadline = Date.now() + WAIT_MS;
+    const deadline = Date.now() + READY_MS;
     while (Date.now() < deadline) {
       if (this.#process.exitCode !== null) throw new Error(`the service ended: ${this.#output}`);
       if (await holds().catch(() => false)) return;
@@ -198,7 +200,7 @@ export function temporaryFolder(): { path: string; remove(): void } {
 
 /** Resolves when none of the processes is there any more. */
 export async function untilGone(pids: Iterable<number>): Promise<void> {
-  const deadline = Date.now() + WAIT_MS;
+  const deadline = Date.now() + READY_MS;
   const left = new Set(pids);
   while (left.size > 0) {
     for (const pid of left) if (!isAlive(pid)) left.delete(pid);
