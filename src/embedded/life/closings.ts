@@ -14,10 +14,7 @@ import type { PendingChild } from '../state/run-state.js';
 import type { ActiveRun } from '../store/active-run.js';
 import type { Damage } from './damage.js';
 import type { Lifecycle, RunClosed } from './lifecycle.js';
-import type { Piecemeal } from './piecemeal.js';
-
-/** What a piece may read of histories, about, before others get their turn. */
-const PIECE_BYTES = 2 * 1024 * 1024;
+import { Piece, type Piecemeal } from './piecemeal.js';
 
 /** One that was started. */
 type Child = PendingChild & { runId: string };
@@ -108,16 +105,14 @@ export class Closings {
   }
 
   #endSome(families: Family[], most = this.kernel.limits.childrenEndedAtOnce): void {
-    let left = most;
-    let bytes = PIECE_BYTES;
+    const piece = new Piece(most);
     this.#piece = families;
     try {
       // It grows while it is gone through.
       for (const family of families) {
-        while (left > 0 && bytes > 0 && family.seen < family.children.length) {
+        while (!piece.isFull && family.seen < family.children.length) {
           const child = family.children[family.seen++]!;
-          bytes -= this.damage.contain(() => this.#endNext(child, family)) ?? 0;
-          left--;
+          piece.took(this.damage.contain(() => this.#endNext(child, family)) ?? 0);
         }
       }
     } finally {
