@@ -17,11 +17,13 @@ describeTemporal('the dashboard', () => {
 
       it('from the list to its end', async () => {
         const { client } = dashboard;
+        // A second try must not find the run of the first.
+        const workflowId = `A-${Date.now()}`;
         const input = { cents: 1999, busyTimes: 1, needsApproval: true };
-        await client.workflow('sale').start(input as never, { workflowId: 'A-1' });
+        await client.workflow('sale').start(input as never, { workflowId });
         const page = await dashboard.visit('/runs');
-        await expectText(row(page, 'A-1'), 'Running');
-        await row(page, 'A-1').getByRole('link').click();
+        await expectText(row(page, workflowId), 'Running');
+        await row(page, workflowId).getByRole('link').click();
         await expectText(page.locator('.timeline-row'), /charge, completed, attempt 2/);
         await expectText(page.getByRole('region', { name: 'Why it is where it is' }), 'approve');
         await page.getByRole('button', { name: 'Pause', exact: true }).click();

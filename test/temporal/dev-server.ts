@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { findTemporal } from './binary.js';
 
-const SERVES_WITHIN_MS = 30_000;
+const SERVES_WITHIN_MS = 60_000;
+const STARTS = 3;
 const STOPS_WITHIN_MS = 10_000;
 /** Below the range that the system gives out for outgoing connections: nobody takes it while the server is away. */
 const PORTS = { first: 20_000, count: 10_000 };
@@ -54,6 +55,18 @@ export class DevServer {
     const binary = findTemporal();
     if (binary === undefined)
       throw new Error('there is no Temporal server: npm run temporal:install gets one');
+    // The server looks for further ports by itself, and another process may take one of them before it does.
+    for (let left = STARTS - 1; ; left--) {
+      try {
+        return await DevServer.#start(binary, options);
+      } catch (error) {
+        if (left === 0) throw error;
+        console.warn('the Temporal server did not start, and is started anew:', error);
+      }
+    }
+  }
+
+  static async #start(binary: string, options: DevServerOptions): Promise<DevServer> {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-temporal-'));
     const server = new DevServer(binary, folder, await freePort(), options);
     try {
