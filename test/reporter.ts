@@ -24,6 +24,7 @@ export class LeftOut implements Reporter {
     const byReason = new Map<string, string[]>();
     const needTemporal = new Map<string, number>();
     const needChromium = new Map<string, number>();
+    let beyondShare = 0;
     for (const module of modules) {
       for (const test of module.children.allTests('skipped')) {
         const result = test.result();
@@ -33,6 +34,8 @@ export class LeftOut implements Reporter {
         } else if (test.fullName.includes(NEEDS_CHROMIUM) && findChromium() === undefined) {
           const name = module.relativeModuleId;
           needChromium.set(name, (needChromium.get(name) ?? 0) + 1);
+        } else if (test.meta().isBeyondShare) {
+          beyondShare++;
         } else if (result.state === 'skipped' && result.note) {
           byReason.set(result.note, [...(byReason.get(result.note) ?? []), test.fullName]);
         }
@@ -40,6 +43,11 @@ export class LeftOut implements Reporter {
     }
     for (const [reason, names] of byReason) {
       console.log(`\nLeft out: ${reason}\n${names.map((name) => `  ${name}`).join('\n')}`);
+    }
+    if (beyondShare > 0) {
+      console.log(
+        `\nLeft to "npm run test:everything", since a share of them was asked: ${beyondShare} cases`,
+      );
     }
     if (needTemporal.size > 0) console.error(without(needTemporal, ...TEMPORAL));
     if (needChromium.size > 0) console.error(without(needChromium, ...CHROMIUM));

@@ -4,7 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { takeOneIn } from '../../test/share.js';
 import { EXAMPLES, Workplace } from './program.fixture.js';
+
+takeOneIn(2);
 
 const TOKEN = 'a-token-that-is-long-enough-for-tests';
 const TEMPORAL = { PERDURE_ENGINE: 'temporal' };

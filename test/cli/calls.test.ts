@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { Workplace } from '../../src/cli/program.fixture.js';
 import { createClient } from '../../src/client/index.js';
 import { json as answerOf, ScriptedServer } from '../../src/client/scripted-server.fixture.js';
+import { takeOneIn } from '../share.js';
 import {
   begin,
   beginInTerminal,
@@ -16,6 +17,8 @@ import {
   type TerminalOptions,
   withoutEscapes,
 } from './shell.js';
+
+takeOneIn(2);
 
 const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
 const TOKEN = 'a-token-that-is-long-enough-for-tests';

@@ -8,7 +8,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from 'vitest';
 import { createClient } from '../../src/client/index.js';
 import { type HttpSystem, startSystem } from '../http/system.js';
+import { takeOneIn } from '../share.js';
 import { beginProgramInTerminal, call, hasTerminal, MAIN, withoutEscapes } from './shell.js';
+
+takeOneIn(2);
 
 // Each calls the program several times, which takes its time on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });

@@ -8,7 +8,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Finding } from '../../src/cli/doctor/finding.js';
+import { takeOneIn } from '../share.js';
 import { call } from './shell.js';
+
+takeOneIn(2);
 
 // Each calls the program several times, which takes its time on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });

@@ -9,7 +9,10 @@ import {
   silence,
   stream,
 } from '../../src/client/scripted-server.fixture.js';
+import { takeOneIn } from '../share.js';
 import { begin, type CallOptions, call } from './shell.js';
+
+takeOneIn(2);
 
 const RUN = '01900000-0000-7000-8000-000000000001';
 const OURS = { 'x-request-id': '1' };

@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type TestContext } from 'vitest';
 import { Workplace } from '../../src/cli/program.fixture.js';
 import { type Answerer, json, ScriptedServer, silence } from '../../src/client/scripted-server.fixture.js';
+import { takeOneIn } from '../share.js';
 import { begin, beginProgramInTerminal, hasTerminal, MAIN, type Running, withoutEscapes } from './shell.js';
+
+takeOneIn(3);
 
 const RUN = '01900000-0000-7000-8000-000000000001';
 const WITHIN = { timeout: 60_000 };

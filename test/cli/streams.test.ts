@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { type Answerer, ScriptedServer } from '../../src/client/scripted-server.fixture.js';
 import { freePort } from '../recovery/service.js';
+import { takeOneIn } from '../share.js';
 import { beginInTerminal, call, hasTerminal, MAIN, Running } from './shell.js';
+
+takeOneIn(2);
 
 const RUN = '01900000-0000-7000-8000-000000000001';
 const EVIL = 'a\u001b[2J\u001b]0;gone\u0007\u009b31m\u202eb';

@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest';
 import { startTemporalSystem } from '../http/temporal-system.js';
+import { takeOneIn } from '../share.js';
 import { DevServer } from '../temporal/dev-server.js';
 import { describeTemporal } from '../temporal/required.js';
 import { everyCommand } from './every-command.js';
 import { call } from './shell.js';
+
+takeOneIn(3);
 
 describeTemporal('every command on Temporal', () => everyCommand(startTemporalSystem, { hasBackups: false }));
 

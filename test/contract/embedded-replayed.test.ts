@@ -3,10 +3,12 @@
  * around them is the same with a cache, and is not waited for twice.
  */
 import { describe } from 'vitest';
+import { takeOneIn } from '../share.js';
 import { startEmbedded } from './embedded.js';
 import { contractOfRuns, contractOfTurmoil } from './suite.js';
 
 describe('embedded, every turn replayed from the first event', () => {
+  takeOneIn(3);
   contractOfRuns(startEmbedded, 0);
   contractOfTurmoil(startEmbedded, 0);
 });

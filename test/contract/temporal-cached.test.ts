@@ -1,4 +1,6 @@
 /** What runs do on Temporal, whose workers keep their state between turns. */
+
+import { takeOneIn } from '../share.js';
 import { describeTemporal } from '../temporal/required.js';
 import { contractOfRuns, contractOfTurmoil } from './suite.js';
 import { startTemporal } from './temporal.js';
@@ -7,6 +9,7 @@ import { startTemporal } from './temporal.js';
 const CALLS_IN_TURMOIL = 400;
 
 describeTemporal('Temporal, with cached runs', () => {
+  takeOneIn(2);
   contractOfRuns(startTemporal, 1_000);
   contractOfTurmoil(startTemporal, 1_000, CALLS_IN_TURMOIL);
 });

@@ -1,9 +1,12 @@
 /** What may happen to the processes around runs on Temporal. Mostly this waits, so it has a file, and a server, of its own. */
+
+import { takeOneIn } from '../share.js';
 import { describeTemporal } from '../temporal/required.js';
 import { contractOfProcesses } from './suite.js';
 import { startTemporal } from './temporal.js';
 import { TEMPORAL_DIFFERENCES } from './temporal-differences.js';
 
-describeTemporal('Temporal, with processes that come and go', () =>
-  contractOfProcesses(startTemporal, 1_000, TEMPORAL_DIFFERENCES),
-);
+describeTemporal('Temporal, with processes that come and go', () => {
+  takeOneIn(4);
+  contractOfProcesses(startTemporal, 1_000, TEMPORAL_DIFFERENCES);
+});

@@ -2,6 +2,8 @@
  * What runs do on Temporal when its workers replay every turn from the first event. What happens to the processes around
  * them is the same with a cache, and is not waited for twice.
  */
+
+import { takeOneIn } from '../share.js';
 import { describeTemporal } from '../temporal/required.js';
 import { contractOfRuns } from './suite.js';
 import { startTemporal } from './temporal.js';
@@ -11,4 +13,7 @@ const WITHOUT_A_CACHE = {
     'without a cache, which is for tests alone, Temporal keeps one task of a run at a time: of many queries at once some are never answered',
 };
 
-describeTemporal('Temporal, with replayed runs', () => contractOfRuns(startTemporal, 0, WITHOUT_A_CACHE));
+describeTemporal('Temporal, with replayed runs', () => {
+  takeOneIn(5);
+  contractOfRuns(startTemporal, 0, WITHOUT_A_CACHE);
+});

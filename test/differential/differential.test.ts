@@ -3,19 +3,20 @@
  * errors, answers and histories without the events of turns. The long run is `npm run differential`.
  */
 import { expect, test } from 'vitest';
+import { share } from '../share.js';
 import { describeTemporal } from '../temporal/required.js';
 import { campaign } from './campaign.js';
 import { startPair } from './pairs.js';
 
 /** Always the same, so that a red build is red again. */
-const FIXED = Array.from({ length: 300 }, (_, index) => 1 + index);
+const FIXED = Array.from({ length: share(100, 300) }, (_, index) => 1 + index);
 /**
  * Programs with budgets: they take long, since whoever waits is paid for, and not all agree yet. Of 300 one does not (seed 241):
  * only embedded has a step that ran out of time in it.
  */
-const WITH_BUDGETS = FIXED.slice(0, 60);
+const WITH_BUDGETS = FIXED.slice(0, share(15, 60));
 /** New ones every time: what they find is reproduced by the seed that is printed. */
-const FRESH = 20;
+const FRESH = share(10, 20);
 
 describeTemporal('generated programs', () => {
   test('come out the same on both engines', { timeout: 1_200_000 }, async () => {

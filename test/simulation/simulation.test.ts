@@ -3,6 +3,7 @@
  * nothing, and that bugs which were put in on purpose are found.
  */
 import { describe, expect, it } from 'vitest';
+import { share } from '../share.js';
 import { bugs, findBug, titleOf } from './bugs.js';
 import { campaign, packed, reportOf, unpacked } from './campaign.js';
 import { planOf, quietPlan } from './plan.js';
@@ -12,6 +13,7 @@ import { World } from './world.js';
 /** Ten times what it takes on a quiet machine. */
 const PATIENCE_MS = 300_000;
 const PROGRAMS_FOR_BUGS = 2_000;
+const WORLDS = share(20, 60);
 
 describe('a world', () => {
   it('is the same whenever it is made from the same seed, with kills and all', async () => {
@@ -39,16 +41,16 @@ describe('a world', () => {
 it(
   'violates no invariant, whatever fails',
   async () => {
-    const worlds = Array.from({ length: 60 }, (_, world) => world);
+    const worlds = Array.from({ length: WORLDS }, (_, world) => world);
     const { tally, failing } = await campaign({ seed: 'share', worlds, maxFailing: 1 });
     if (failing[0]) expect.fail(await reportOf(failing[0], 30_000));
-    expect(tally).toMatchObject({ worlds: 60, programs: 1_200 });
+    expect(tally).toMatchObject({ worlds: WORLDS, programs: 20 * WORLDS });
     // What is to be survived has happened.
-    expect(tally.kills).toBeGreaterThan(30);
-    expect(tally.commits).toBeGreaterThan(10_000);
-    expect(tally.answered).toBeGreaterThan(3_000);
-    expect(tally.costs).toBeGreaterThan(2_000);
-    expect(tally.budgetPauses).toBeGreaterThan(100);
+    expect(tally.kills).toBeGreaterThan(WORLDS / 2);
+    expect(tally.commits).toBeGreaterThan(160 * WORLDS);
+    expect(tally.answered).toBeGreaterThan(50 * WORLDS);
+    expect(tally.costs).toBeGreaterThan(30 * WORLDS);
+    expect(tally.budgetPauses).toBeGreaterThan(WORLDS);
   },
   PATIENCE_MS,
 );

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { takeOneIn } from '../../../test/share.js';
 import { DevServer } from '../../../test/temporal/dev-server.js';
 import { describeTemporal } from '../../../test/temporal/required.js';
 import { canMakeCertificates, makeCertificates, TlsFront } from '../../../test/temporal/tls-front.js';
@@ -96,6 +97,7 @@ interface Line {
 }
 
 describeTemporal('a Temporal worker', () => {
+  takeOneIn(2);
   let root: string;
   let server: DevServer;
   let connection: Connection;

@@ -184,6 +184,9 @@ describe('a change while a step of the code before is under way', () => {
   test('is said to wait for it', async () => {
     const waiting = `import { existsSync } from 'node:fs';
 import { step } from 'perdure';
+import { takeOneIn } from '../../../test/share.js';
+
+takeOneIn(2);
 export const hold = step({ name: 'hold', fn: async () => {
   while (!existsSync(new URL('./.released', import.meta.url))) await new Promise((resolve) => setTimeout(resolve, 10));
 } });`;

@@ -1,6 +1,7 @@
 /** What user code breaks does not stay broken. */
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { takeOneIn } from '../../../test/share.js';
 import {
   expectWorks,
   isAlive,
@@ -21,6 +22,8 @@ import {
   write,
 } from './supervised.fixture.js';
 import { type StartWorkersOptions, superviseWorkers } from './supervisor.js';
+
+takeOneIn(2);
 
 prepareSupervision();
 

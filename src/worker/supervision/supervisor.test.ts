@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
+import { takeOneIn } from '../../../test/share.js';
 import {
   expectWorks,
   isAlive,
@@ -22,6 +23,8 @@ import {
   turn,
   write,
 } from './supervised.fixture.js';
+
+takeOneIn(2);
 
 prepareSupervision();
 

@@ -1,11 +1,12 @@
 /** A short run of the fuzzer on each engine; `npm run fuzz` is the long one. */
 import { describe, expect, it } from 'vitest';
+import { share } from '../../share.js';
 import { describeTemporal } from '../../temporal/required.js';
 import { type StartHttp, startSystem } from '../system.js';
 import { startTemporalSystem } from '../temporal-system.js';
 import { ENGINE_LIMITS, fuzz } from './fuzz.js';
 
-const REQUESTS = 2_000;
+const REQUESTS = share(500, 2_000);
 
 function fuzzes(start: StartHttp): void {
   it('no made-up request brings the server down, hangs, or gets an answer that is not documented', async () => {
