@@ -3,11 +3,16 @@
 import { limitedByGenerator, measureGenerator } from './generator-limit.mjs';
 import { load, removeFolder, runningServers, stopServer, temporaryFolder } from './processes.mjs';
 import { median, ratios, spread } from './statistics.mjs';
+import { leastDisturbed, MUCH_STOLEN } from './stolen.mjs';
 import { figure, number, percent, ratioText } from './table.mjs';
 import { processorMs } from './usage.mjs';
 
 /** A slow system is measured for longer, up to so many times, until each connection has had an answer. */
 const PATIENCE = 4;
+/** How often one cell is measured where the host takes the machine away meanwhile. */
+const TRIES = 4;
+/** Of the length of one measurement: by then the compiler has done its work. */
+const WARM_UP = 2;
 
 /**
  * `cells`: [{ cell: 'a name', labels: [...], workload, connections, spread? }], those of one workload with rising numbers
@@ -33,7 +38,8 @@ export async function sideBySide({ cells, systems, rounds, seconds, before, warm
       process.stdout.write('\n');
     }
   }
-  return { samples, broken, mostPerSecond, limited: limitedByGenerator(samples, mostPerSecond) };
+  const limited = [...limitedByGenerator(samples, mostPerSecond), ...disturbed(samples)];
+  return { samples, broken, mostPerSecond, limited };
 }
 
 async function measureSystem({ system, round, cells, seconds, before, warmUp }) {
@@ -48,7 +54,12 @@ async function measureSystem({ system, round, cells, seconds, before, warmUp }) 
     await before?.(calls, system);
     // A process that has just started is still being compiled; the first measurement must not pay for that.
     if (calls[warmUp]) {
-      await load({ ...calls[warmUp], connections: 32, seconds: 0.1, warmUpSeconds: Math.min(3, seconds) });
+      await load({
+        ...calls[warmUp],
+        connections: 32,
+        seconds: 0.1,
+        warmUpSeconds: WARM_UP * seconds,
+      });
     }
     for (const { cell, workload, connections, spread: over } of cells) {
       const call = calls[workload];
@@ -57,26 +68,21 @@ async function measureSystem({ system, round, cells, seconds, before, warmUp }) 
         process.stdout.write(' (too slow)');
         continue;
       }
-      const usedBefore = processorMs(servers);
-      const measured = await load({
-        ...call,
-        connections,
-        spread: over,
-        seconds,
-        warmUpSeconds: 0.5,
-        leastAnswers: connections,
-        mostSeconds: PATIENCE * seconds,
-      });
-      const processorMsPerRun = (processorMs(servers) - usedBefore) / measured.answersWithWarmUp;
-      samples.push({
-        system: system.name,
-        round,
-        cell,
-        workload,
-        connections,
-        processorMsPerRun,
-        ...measured,
-      });
+      const measured = await leastDisturbed(async () => {
+        const usedBefore = processorMs(servers);
+        const loaded = await load({
+          ...call,
+          connections,
+          spread: over,
+          seconds,
+          warmUpSeconds: 0.5,
+          leastAnswers: connections,
+          mostSeconds: PATIENCE * seconds,
+        });
+        const processorMsPerRun = (processorMs(servers) - usedBefore) / loaded.answersWithWarmUp;
+        return { ...loaded, processorMsPerRun };
+      }, TRIES);
+      samples.push({ system: system.name, round, cell, workload, connections, ...measured });
       process.stdout.write(` ${number(measured.perSecond)}/s`);
     }
     return samples;
@@ -86,6 +92,16 @@ async function measureSystem({ system, round, cells, seconds, before, warmUp }) 
     for (const server of runningServers(others)) await stopServer(server);
     removeFolder(folder);
   }
+}
+
+/** Names what was measured while others had much of the machine, however often it was tried. */
+function disturbed(samples) {
+  const much = samples.filter(({ stolen }) => stolen > MUCH_STOLEN);
+  if (much.length === 0) return [];
+  const most = Math.max(...much.map(({ stolen }) => stolen));
+  return [
+    `${much.length} of ${samples.length} measurements were made while the host took more than ${percent(MUCH_STOLEN)} of the processors, up to ${percent(most)}`,
+  ];
 }
 
 /**

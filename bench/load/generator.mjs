@@ -55,13 +55,20 @@ function nextRequest() {
   return request(fill(body), fill(path));
 }
 
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+
 /** The length of the whole answer at the start of `text`, or undefined while some of it is missing. */
 function answerLength(text) {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;
-  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, headEnd));
-  if (length === null)
-    throw new Error(`An answer without a length cannot be read: ${text.slice(0, headEnd)}`);
+  const head = text.slice(0, headEnd);
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head);
+  if (length === null) {
+    if (!/\r\ntransfer-encoding: *chunked/i.test(head))
+      throw new Error(`An answer without a length cannot be read: ${head}`);
+    const end = text.indexOf(LAST_CHUNK, headEnd + 2);
+    return end < 0 ? undefined : end + LAST_CHUNK.length;
+  }
   const total = headEnd + 4 + Number(length[1]);
   return text.length >= total ? total : undefined;
 }
