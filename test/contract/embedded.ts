@@ -15,7 +15,7 @@ import { startWorkers, type WorkersOptions } from '../../src/worker/supervision/
 import type { StartSystem, SystemOptions } from './system.js';
 import { SystemWithWorkers } from './with-workers.js';
 
-const REGISTER_MS = 30_000;
+const REGISTER_MS = 110_000;
 
 export const startEmbedded: StartSystem = async (options) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'perdure-contract-'));

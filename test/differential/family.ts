@@ -8,7 +8,7 @@ import type { Holds } from './holds.js';
 import { RunView } from './run-view.js';
 
 /** Longer than anything takes of which no history tells; a family that does nothing for so long hangs. */
-const SILENCE_MS = 30_000;
+const SILENCE_MS = 60_000;
 const LONG_POLL_MS = 10_000;
 
 export class Family {

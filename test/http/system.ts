@@ -77,7 +77,7 @@ export const startSystem: StartHttp = async (options = {}) => {
   };
 };
 
-const REGISTER_MS = 30_000;
+const REGISTER_MS = 110_000;
 
 async function registered(engine: EmbeddedEngine): Promise<void> {
   const deadline = performance.now() + REGISTER_MS;

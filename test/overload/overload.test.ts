@@ -4,7 +4,7 @@ import { abandonedRuns, bursts, deadPeers, largeBodies, streams, synchronousRuns
 import { Stage } from './stage.js';
 
 /** Far more than it takes, and far less than a loop that is blocked by what it has accepted. */
-const HEALTH_MS = 10_000;
+const HEALTH_MS = 20_000;
 
 describe('under more load than it can take, the server', () => {
   let stage: Stage;

@@ -5,7 +5,7 @@ import type { RunSummary, WorkerDescription } from '../../src/engine.js';
 
 const LOOK_MS = 250;
 /** What is so for all of this time is no worker that has just come, or is about to be known as gone. */
-const TOO_LONG_MS = 5_000;
+const TOO_LONG_MS = 15_000;
 
 interface Suspect {
   since: number;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort, Service, temporaryFolder } from '../recovery/service.js';
 
 const workflows = fileURLToPath(new URL('./workflows', import.meta.url));
-const READY_MS = 50_000;
+const READY_MS = 110_000;
 
 export class Guarded {
   readonly token = randomBytes(24).toString('hex');

@@ -80,7 +80,7 @@ async function untilTakenUp(engine: EmbeddedEngine, runs: readonly StoredRun[]):
   return stuck;
 }
 
-const TAKEN_UP_MS = 10_000;
+const TAKEN_UP_MS = 60_000;
 
 /** From the files alone, and without changing them. */
 function look(dataDir: string, known: Operations): string[] {

@@ -9,7 +9,7 @@ import { Conformance, type OpenApi } from '../conformance.js';
 import { type FuzzRequest, type PoolName, requestsOf } from './requests.js';
 
 /** No generated request asks to wait this long. */
-const HANG_MS = 15_000;
+const HANG_MS = 60_000;
 /** For the engine behind it: a message to a run that is paused waits as long as this for it to go on. */
 export const ENGINE_LIMITS = { messageTimeoutMs: 5_000 };
 const AT_A_TIME = 20;
