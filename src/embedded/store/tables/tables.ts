@@ -11,9 +11,8 @@ import { invariant } from '../../../core/invariant.js';
 import type { Paused } from '../../../core/run/pause.js';
 import { versionFromText } from '../../../core/run/version.js';
 import type { RunFilter, TraceInfo } from '../../../engine.js';
-import { applyEvent, type Delivery, initialState } from '../../state/run-state.js';
+import { applyEvent, initialState } from '../../state/run-state.js';
 import { ActiveRun, type HeldBack, type Saved } from '../active-run.js';
-import { checksumOf, rowChecksum } from '../checksum.js';
 import {
   DamagedRowError,
   DamagedRunError,
@@ -22,10 +21,12 @@ import {
   readingRun,
   storageFailure,
 } from '../damage.js';
-import { Inbox, type InboxGroup } from '../inbox.js';
+import { Inbox } from '../inbox.js';
 import { ClosingTable } from './closing-table.js';
+import { DeliveryTable } from './delivery-table.js';
 import { Histories } from './histories.js';
 import { IdempotencyTable } from './idempotency-table.js';
+import { InboxTable } from './inbox-table.js';
 import { OutboxTable } from './outbox-table.js';
 import { PurseTable } from './purse-table.js';
 import { Registrations } from './registrations.js';
@@ -45,8 +46,10 @@ const LOOKED_AT = 10_000;
 
 export class Tables {
   readonly closings: ClosingTable;
+  readonly deliveries: DeliveryTable;
   readonly history: Histories;
   readonly idempotency: IdempotencyTable;
+  readonly inbox: InboxTable;
   readonly purses: PurseTable;
   readonly registrations: Registrations;
   readonly outbox: OutboxTable;
@@ -66,8 +69,10 @@ export class Tables {
   constructor(db: Database.Database) {
     this.#db = db;
     this.closings = new ClosingTable(db);
+    this.deliveries = new DeliveryTable(db);
     this.history = new Histories(db);
     this.idempotency = new IdempotencyTable(db);
+    this.inbox = new InboxTable(db);
     this.purses = new PurseTable(db);
     this.outbox = new OutboxTable(db, (problem) =>
       this.onUnreadable('what others have still to hear of', new Error(problem)),
@@ -77,19 +82,9 @@ export class Tables {
       insertRun: db.prepare(INSERT_RUN),
       updateRun: db.prepare(UPDATE_RUN),
       updateTrace: db.prepare('UPDATE runs SET trace = ?, trace_checksum = ? WHERE key = ?'),
-      insertInbox: db.prepare('INSERT INTO inbox (run_key, seq, events, checksum) VALUES (?, ?, ?, ?)'),
-      deleteInbox: db.prepare('DELETE FROM inbox WHERE run_key = ? AND seq < ?'),
-      deleteWholeInbox: db.prepare('DELETE FROM inbox WHERE run_key = ?'),
-      upsertStep: db.prepare(
-        'INSERT OR REPLACE INTO steps (run_key, scheduled_event_id, delivery, checksum) VALUES (?, ?, ?, ?)',
-      ),
-      deleteStep: db.prepare('DELETE FROM steps WHERE run_key = ? AND scheduled_event_id = ?'),
-      deleteSteps: db.prepare('DELETE FROM steps WHERE run_key = ?'),
       runById: db.prepare('SELECT * FROM runs WHERE run_id = ?'),
       latestRun: db.prepare('SELECT * FROM runs WHERE workflow_id = ? ORDER BY key DESC LIMIT 1'),
       maxKey: db.prepare('SELECT coalesce(max(key), 0) FROM runs').pluck(),
-      inbox: db.prepare('SELECT seq, events, checksum FROM inbox WHERE run_key = ? ORDER BY seq'),
-      steps: db.prepare('SELECT scheduled_event_id, delivery, checksum FROM steps WHERE run_key = ?'),
       active: db.prepare('SELECT key FROM runs WHERE is_active = 1 AND damaged IS NULL ORDER BY key').pluck(),
       heldBack: db
         .prepare(
@@ -176,8 +171,8 @@ export class Tables {
   saveRun(run: ActiveRun): Saved {
     const { bytes: historyBytes, written } = this.history.append(run.key, run.unsaved);
     this.#written += written;
-    this.#saveInbox(run);
-    this.#saveSteps(run);
+    this.#written += this.inbox.save(run.key, run.inbox);
+    this.deliveries.save(run);
     const { isActive, dueAt: wakeAt } = run;
     const isChanged =
       run.changed || run.isClosed || isActive !== run.savedActive || wakesTooLate(run.savedWakeAt, wakeAt);
@@ -185,32 +180,6 @@ export class Tables {
     else if (isChanged) this.#sql.updateRun.run(...updatedValues(rowOf(run)));
     else return { historyBytes, isActive, wakeAt: run.savedWakeAt };
     return { historyBytes, isActive, wakeAt };
-  }
-
-  #saveInbox({ key, inbox }: ActiveRun): void {
-    if (inbox.isSaved) return;
-    const { groups, deleteBefore } = inbox.unsaved;
-    if (deleteBefore !== undefined) this.#sql.deleteInbox.run(key, deleteBefore);
-    for (const { seq, events } of groups) {
-      const text = JSON.stringify(events);
-      const checksum = checksumOf('inbox', key, seq, text);
-      this.#sql.insertInbox.run(key, seq, text, checksum);
-      this.#written += `${key}+${seq}=${checksum};`;
-    }
-  }
-
-  #saveSteps(run: ActiveRun): void {
-    if (run.isClosed) {
-      if (run.savedSteps.size > 0) this.#sql.deleteSteps.run(run.key);
-      return;
-    }
-    for (const id of run.changedSteps) {
-      const step = run.state.steps.get(id);
-      if (step) {
-        const delivery = JSON.stringify(step.delivery);
-        this.#sql.upsertStep.run(run.key, id, delivery, rowChecksum('steps', run.key, id, delivery));
-      } else if (run.savedSteps.has(id)) this.#sql.deleteStep.run(run.key, id);
-    }
   }
 
   saveTrace(key: number, trace: TraceInfo): void {
@@ -221,8 +190,8 @@ export class Tables {
   deleteRun(key: number): void {
     try {
       this.history.delete(key);
-      this.#sql.deleteWholeInbox.run(key);
-      this.#sql.deleteSteps.run(key);
+      this.inbox.delete(key);
+      this.deliveries.delete(key);
       this.idempotency.delete(key);
       const tree = this.#sql.deleteRun.get(key) as string | undefined;
       if (tree !== undefined) this.purses.deleteUnused(tree);
@@ -289,7 +258,7 @@ export class Tables {
     run.savedActive = row.is_active === 1;
     run.savedWakeAt = row.wake_at ?? undefined;
     if (run.isClosed) return run;
-    for (const { id, delivery } of this.#deliveriesOf(row.key)) {
+    for (const { id, delivery } of this.deliveries.of(row.key)) {
       const step = run.state.steps.get(id);
       invariant(step, `step ${id} has a delivery but is not pending`);
       step.delivery = delivery;
@@ -298,33 +267,8 @@ export class Tables {
     for (const step of run.state.steps.values()) {
       if (step.delivery.status === 'running') run.handedOut.set(step.scheduledEventId, step.delivery.attempt);
     }
-    run.inbox = Inbox.of(this.#inboxOf(row.key));
+    run.inbox = Inbox.of(this.inbox.of(row.key));
     return run;
-  }
-
-  #deliveriesOf(key: number): { id: number; delivery: Delivery }[] {
-    return (this.#sql.steps.all(key) as StepRow[]).map(
-      ({ scheduled_event_id: id, delivery: text, checksum }) => {
-        invariant(
-          checksum === rowChecksum('steps', key, id, text),
-          `the delivery of step ${id} does not fit its checksum`,
-        );
-        return { id, delivery: JSON.parse(text) as Delivery };
-      },
-    );
-  }
-
-  #inboxOf(key: number): InboxGroup[] {
-    const groups: InboxGroup[] = [];
-    for (const row of this.#sql.inbox.iterate(key)) {
-      const { seq, events, checksum } = row as { seq: number; events: string; checksum: string | null };
-      invariant(
-        checksum === null || checksum === checksumOf('inbox', key, seq, events),
-        `what arrived as number ${seq} does not fit its checksum`,
-      );
-      groups.push({ seq, events: JSON.parse(events) as NewEvent[] });
-    }
-    return groups;
   }
 
   /** Rows that belong to no run, or to none that is open, by table; there should be none. */
@@ -471,8 +415,8 @@ export class Tables {
   /** What says what was spent and is not in the history yet: events that have arrived, and steps that are under way. */
   openCosts(key: number): { arrived: NewEvent[]; open: CostRecord[] } {
     return readingRun(key, () => {
-      const arrived = this.#inboxOf(key).flatMap((group) => group.events);
-      const open = this.#deliveriesOf(key).flatMap(({ delivery }) => delivery.costs ?? []);
+      const arrived = this.inbox.of(key).flatMap((group) => group.events);
+      const open = this.deliveries.of(key).flatMap(({ delivery }) => delivery.costs ?? []);
       return { arrived, open };
     });
   }
@@ -536,12 +480,6 @@ export class Tables {
       return false;
     }
   }
-}
-
-interface StepRow {
-  scheduled_event_id: number;
-  delivery: string;
-  checksum: number | null;
 }
 
 /** A row that an index has led to is the one that was looked for. */
