@@ -1,12 +1,11 @@
 /** What one turn does to many others reaches all of them, a few at a commit, whatever comes in between. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Command } from '../../core/history/command.js';
 import type { EventTypeName, ParentClosePolicy } from '../../core/history/event.js';
 import type { TurnTask } from '../../core/task.js';
 import type { RunRef } from '../../engine.js';
-import type { EmbeddedEngine } from '../index.js';
-import { CATALOG, child, complete, Folder, ScriptedWorker, step } from '../scripted-worker.fixture.js';
-import type { Tables } from '../store/tables/tables.js';
+import { child, complete, step } from '../scripted-worker.fixture.js';
+import { FamilyStage } from './family.fixture.js';
 
 const PIECE = 4;
 const CHILDREN = 14;
@@ -16,35 +15,7 @@ const CANCELLED = 'WORKFLOW_EXECUTION_CANCEL_REQUESTED';
 const SIGNALLED = 'WORKFLOW_EXECUTION_SIGNALED';
 const CANCEL_ANSWERED = 'EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED';
 
-let folder: Folder;
-let killed: Folder[];
-let engine: EmbeddedEngine;
-let worker: ScriptedWorker;
-let tables: Tables;
-let onCommit: (runs: number) => void;
-beforeEach(() => {
-  folder = new Folder();
-  killed = [];
-  onCommit = () => {};
-  engine = opened(folder);
-  worker = new ScriptedWorker(engine);
-});
-afterEach(async () => {
-  await folder.remove();
-  for (const each of killed) await each.remove();
-});
-
-const opened = (place: Folder): EmbeddedEngine =>
-  place.open({
-    limits,
-    inspectCommit: (seen, runs) => {
-      tables = seen;
-      onCommit(runs.size);
-    },
-  });
-
-const start = (workflowId: string): Promise<RunRef> =>
-  engine.start({ workflowType: 'flow', catalog: CATALOG, input: ['1'], workflowId });
+const stage = new FamilyStage(limits);
 
 const ids = Array.from({ length: CHILDREN }, (_, index) => `root/${index}`);
 const last = ids.at(-1)!;
@@ -68,32 +39,16 @@ const signal = (workflowId: string, seq: number): Command => ({
   input: [],
 });
 
-/** Answers the turns that come by the ids of their runs, and those of others with nothing, until all is quiet. */
+/** Later turns are the test's to answer. */
 async function answer(answers: Record<string, Command[]>): Promise<void> {
-  worker.takeOver((message) => {
-    if (message.kind !== 'turn') return false;
-    const commands = answers[message.workflowId] ?? [];
-    delete answers[message.workflowId];
-    worker.completeTurn(message, commands);
-    return true;
-  });
-  await until(() => Object.keys(answers).length === 0 && engine.load().turnsQueued === 0);
-  engine.flush();
-  worker.takeOver(() => false);
+  await stage.answer(answers);
+  stage.worker.takeOver(() => false);
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  const patience = performance.now() + 60_000;
-  while (!holds()) {
-    if (performance.now() > patience) throw new Error(`it never came; on their way are ${onTheirWay()}`);
-    await new Promise(setImmediate);
-  }
-}
-
-const onTheirWay = (): number => [...tables.outbox.all().values()].flat().length;
+const onTheirWay = (): number => [...stage.tables.outbox.all().values()].flat().length;
 
 const typesOf = (workflowId: string): EventTypeName[] =>
-  tables.history.read(tables.latestRun(workflowId)!.key, 0).map(({ type }) => type);
+  stage.tables.history.read(stage.tables.latestRun(workflowId)!.key, 0).map(({ type }) => type);
 
 const countOf = (workflowId: string, type: EventTypeName): number =>
   typesOf(workflowId).filter((each) => each === type).length;
@@ -103,34 +58,34 @@ const cancelled = (): string[] => ids.filter((id) => countOf(id, CANCELLED) > 0)
 /** Turns of others stay under way. */
 async function turnOf(workflowId: string): Promise<TurnTask> {
   for (;;) {
-    const task = await worker.next('turn');
+    const task = await stage.worker.next('turn');
     if (task.workflowId === workflowId) return task;
   }
 }
 
 /** A run with its children, which has the turn to make that the test answers. */
 async function family(policy?: ParentClosePolicy): Promise<RunRef> {
-  const root = await start('root');
+  const root = await stage.start('root');
   await answer({ root: children(policy) });
-  await engine.signal(root, 'go', []);
+  await stage.engine.signal(root, 'go', []);
   return root;
 }
 
 describe('the cancels of one turn', () => {
   it('arrive a few at a commit, and others are answered in between', async () => {
-    const other = await start('other');
+    const other = await stage.start('other');
     await answer({ other: [] });
     await family();
     const commits: number[] = [];
-    onCommit = (runs) => commits.push(runs);
-    await worker.turn(...cancels());
-    await engine.ready();
-    engine.flush();
+    stage.onCommit = (runs) => commits.push(runs);
+    await stage.worker.turn(...cancels());
+    await stage.engine.ready();
+    stage.engine.flush();
     expect(cancelled()).toEqual(ids.slice(0, PIECE));
     expect(onTheirWay()).toBe(CHILDREN - PIECE);
-    await engine.signal(other, 'go', []);
+    await stage.engine.signal(other, 'go', []);
     expect(cancelled().length).toBeLessThan(CHILDREN);
-    await until(() => onTheirWay() === 0);
+    await stage.until(() => onTheirWay() === 0);
     expect(cancelled()).toEqual(ids);
     expect(Math.max(...commits)).toBeLessThanOrEqual(PIECE + 2);
     expect(countOf('root', CANCEL_ANSWERED)).toBe(CHILDREN);
@@ -138,35 +93,26 @@ describe('the cancels of one turn', () => {
 
   it('have all arrived when the sender makes its next turn', async () => {
     await family();
-    worker.completeTurn(await worker.next('turn'), cancels());
-    await engine.signal({ workflowId: 'root' }, 'again', []);
+    stage.worker.completeTurn(await stage.worker.next('turn'), cancels());
+    await stage.engine.signal({ workflowId: 'root' }, 'again', []);
     const task = await turnOf('root');
     expect(task.events.filter(({ type }) => type === CANCEL_ANSWERED)).toHaveLength(CHILDREN);
   });
 
   it('reach each once, after a kill between any two commits', async () => {
     await family();
-    onCommit = () => killed.push(folder.asKilled());
-    await worker.turn(...cancels());
-    await until(() => killed.length > 0 && onTheirWay() === 0 && cancelled().length === CHILDREN);
-    onCommit = () => {};
-    await engine.close();
-    expect(killed.length).toBeGreaterThanOrEqual(Math.ceil(CHILDREN / PIECE));
-    for (const each of killed) {
-      engine = opened(each);
-      worker = new ScriptedWorker(engine);
-      await start('other');
-      await until(() => onTheirWay() === 0);
+    stage.killAfterEachCommit();
+    await stage.worker.turn(...cancels());
+    await stage.until(() => stage.killed.length > 0 && onTheirWay() === 0 && cancelled().length === CHILDREN);
+    expect(stage.killed.length).toBeGreaterThanOrEqual(Math.ceil(CHILDREN / PIECE));
+    await stage.afterEachKill(async () => {
+      await stage.until(() => onTheirWay() === 0);
       // The kill may have come before the turn was recorded.
-      if (cancelled().length === 0) {
-        await engine.close();
-        continue;
-      }
+      if (cancelled().length === 0) return;
       for (const id of ids) expect(countOf(id, CANCELLED)).toBe(1);
       expect(countOf('root', CANCEL_ANSWERED)).toBe(CHILDREN);
       await turnOf('root');
-      await engine.close();
-    }
+    });
   });
 
   it.each<[string, Command]>([
@@ -174,22 +120,17 @@ describe('the cancels of one turn', () => {
     ['goes on as another run', { kind: 'continueAsNew', workflowType: 'flow', input: [] }],
   ])('arrive when the turn also closes the run, which %s, after a kill too', async (_, close) => {
     const root = await family('ABANDON');
-    onCommit = () => killed.push(folder.asKilled());
-    await worker.turn(...cancels(), signal(last, 1), close);
-    await until(() => killed.length > 1 && onTheirWay() === 0 && cancelled().length === CHILDREN);
-    onCommit = () => {};
-    await engine.close();
-    for (const each of killed) {
-      engine = opened(each);
-      await start('other');
-      await until(() => onTheirWay() === 0);
-      if (tables.runById(root.runId)!.closed_at !== null) {
+    stage.killAfterEachCommit();
+    await stage.worker.turn(...cancels(), signal(last, 1), close);
+    await stage.until(() => stage.killed.length > 1 && onTheirWay() === 0 && cancelled().length === CHILDREN);
+    await stage.afterEachKill(async () => {
+      await stage.until(() => onTheirWay() === 0);
+      if (stage.tables.runById(root.runId)!.closed_at !== null) {
         for (const id of ids) expect(countOf(id, CANCELLED)).toBe(1);
         const heard = typesOf(last).filter((type) => type === CANCELLED || type === SIGNALLED);
         expect(heard).toEqual([CANCELLED, SIGNALLED]);
       }
-      await engine.close();
-    }
+    });
   });
 });
 
@@ -199,56 +140,56 @@ describe('what is on its way', () => {
 
   it('stays in the order in which it was sent, and before what callers send later', async () => {
     await family();
-    worker.completeTurn(await worker.next('turn'), [...cancels(), signal(last, 1)]);
-    engine.flush();
+    stage.worker.completeTurn(await stage.worker.next('turn'), [...cancels(), signal(last, 1)]);
+    stage.engine.flush();
     expect(heardBy(last)).toEqual([]);
-    await engine.signal({ workflowId: last }, 'late', []);
+    await stage.engine.signal({ workflowId: last }, 'late', []);
     expect(heardBy(last)).toEqual([CANCELLED, SIGNALLED, SIGNALLED]);
-    const names = tables.history
-      .read(tables.latestRun(last)!.key, 0)
+    const names = stage.tables.history
+      .read(stage.tables.latestRun(last)!.key, 0)
       .flatMap((event) => (event.type === SIGNALLED ? [event.attributes.signalName] : []));
     expect(names).toEqual(['news', 'late']);
-    await until(() => onTheirWay() === 0);
+    await stage.until(() => onTheirWay() === 0);
   });
 
   it('comes before the answer to a turn under way, which may not close the run', async () => {
     await family();
-    const ofRoot = await worker.next('turn');
-    await engine.signal({ workflowId: last }, 'go', []);
-    const ofLast = await worker.next('turn');
+    const ofRoot = await stage.worker.next('turn');
+    await stage.engine.signal({ workflowId: last }, 'go', []);
+    const ofLast = await stage.worker.next('turn');
     expect(ofLast.workflowId).toBe(last);
-    worker.completeTurn(ofRoot, cancels());
-    engine.flush();
+    stage.worker.completeTurn(ofRoot, cancels());
+    stage.engine.flush();
     expect(heardBy(last)).toEqual([SIGNALLED]);
-    worker.completeTurn(ofLast, [complete()]);
-    await until(() => onTheirWay() === 0);
+    stage.worker.completeTurn(ofLast, [complete()]);
+    await stage.until(() => onTheirWay() === 0);
     expect(heardBy(last)).toEqual([SIGNALLED, CANCELLED]);
     expect(typesOf(last)).not.toContain('WORKFLOW_EXECUTION_COMPLETED');
   });
 
   it('is answered at once by whoever has closed, or is not there', async () => {
     await family();
-    await engine.terminate({ workflowId: last }, 'enough');
-    await worker.turn(...cancels(), signal('nobody', 1));
-    engine.flush();
+    await stage.engine.terminate({ workflowId: last }, 'enough');
+    await stage.worker.turn(...cancels(), signal('nobody', 1));
+    stage.engine.flush();
     expect(onTheirWay()).toBe(CHILDREN - PIECE - 1);
     expect(typesOf('root')).toContain('SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED');
-    await until(() => onTheirWay() === 0);
+    await stage.until(() => onTheirWay() === 0);
     expect(countOf('root', CANCEL_ANSWERED)).toBe(CHILDREN);
   });
 
   it('is told to the run that takes the place of its sender, which was terminated meanwhile', async () => {
-    const root = await start('root');
+    const root = await stage.start('root');
     await answer({ root: [...children('ABANDON'), step(1)] });
-    const ofStep = await worker.next('step');
-    await engine.signal(root, 'go', []);
-    const turn = await worker.next('turn');
-    worker.completeStep(ofStep);
-    worker.completeTurn(turn, cancels());
-    engine.flush();
-    await engine.terminate(root, 'enough');
+    const ofStep = await stage.worker.next('step');
+    await stage.engine.signal(root, 'go', []);
+    const turn = await stage.worker.next('turn');
+    stage.worker.completeStep(ofStep);
+    stage.worker.completeTurn(turn, cancels());
+    stage.engine.flush();
+    await stage.engine.terminate(root, 'enough');
     expect(onTheirWay()).toBeGreaterThan(0);
-    await engine.reset(root, { stepName: 'work' });
+    await stage.engine.reset(root, { stepName: 'work' });
     expect(onTheirWay()).toBe(0);
     expect(countOf('root', 'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED')).toBe(CHILDREN);
     expect(countOf('root', CANCEL_ANSWERED)).toBe(CHILDREN);
@@ -257,13 +198,13 @@ describe('what is on its way', () => {
 });
 
 describe('children that a reset cuts off', () => {
-  const isOpen = (workflowId: string) => tables.latestRun(workflowId)!.closed_at === null;
+  const isOpen = (workflowId: string) => stage.tables.latestRun(workflowId)!.closed_at === null;
 
   /** A run that has asked for its children after its step. */
   async function afterItsStep(): Promise<RunRef> {
-    const root = await start('root');
+    const root = await stage.start('root');
     await answer({ root: [step(1)] });
-    worker.completeStep(await worker.next('step'));
+    stage.worker.completeStep(await stage.worker.next('step'));
     await answer({ root: children() });
     return root;
   }
@@ -271,40 +212,35 @@ describe('children that a reset cuts off', () => {
   it('end a few at a commit, after a kill too', async () => {
     const root = await afterItsStep();
     const commits: number[] = [];
-    onCommit = (runs) => {
+    stage.onCommit = (runs) => {
       commits.push(runs);
-      killed.push(folder.asKilled());
+      stage.killed.push(stage.folder.asKilled());
     };
-    await engine.reset(root, { stepName: 'work' });
+    await stage.engine.reset(root, { stepName: 'work' });
     expect(ids.filter(isOpen)).toHaveLength(CHILDREN - PIECE);
-    await until(() => onTheirWay() === 0);
+    await stage.until(() => onTheirWay() === 0);
     expect(ids.filter(isOpen)).toEqual([]);
     expect(Math.max(...commits)).toBeLessThanOrEqual(PIECE + 2);
-    onCommit = () => {};
-    await engine.close();
-    for (const each of killed) {
-      engine = opened(each);
-      await start('other');
-      await until(() => onTheirWay() === 0);
+    await stage.afterEachKill(async () => {
+      await stage.until(() => onTheirWay() === 0);
       expect(ids.filter(isOpen)).toEqual([]);
       expect(isOpen('root')).toBe(true);
-      await engine.close();
-    }
+    });
   });
 
   it('have ended when the new run starts others under their ids, and it hears nothing of them', async () => {
     const root = await afterItsStep();
-    await engine.reset(root, { stepName: 'work' });
+    await stage.engine.reset(root, { stepName: 'work' });
     expect(ids.filter(isOpen)).toHaveLength(CHILDREN - PIECE);
-    const before = ids.map((id) => tables.latestRun(id)!.run_id);
+    const before = ids.map((id) => stage.tables.latestRun(id)!.run_id);
     await answer({ root: children() });
-    await until(() => onTheirWay() === 0);
+    await stage.until(() => onTheirWay() === 0);
     expect(ids.filter(isOpen)).toEqual(ids);
-    expect(ids.map((id) => tables.latestRun(id)!.run_id)).not.toEqual(before);
+    expect(ids.map((id) => stage.tables.latestRun(id)!.run_id)).not.toEqual(before);
     expect(typesOf('root')).not.toContain('START_CHILD_WORKFLOW_EXECUTION_FAILED');
     expect(typesOf('root')).not.toContain('CHILD_WORKFLOW_EXECUTION_TERMINATED');
     for (const id of before) {
-      expect(tables.runById(id)!.status).toBe('terminated');
+      expect(stage.tables.runById(id)!.status).toBe('terminated');
     }
   });
 });
