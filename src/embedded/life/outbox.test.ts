@@ -243,4 +243,22 @@ describe('children that a reset cuts off', () => {
       expect(stage.tables.runById(id)!.status).toBe('terminated');
     }
   });
+
+  it('and that go on by themselves say nothing to the new run, which has started others in their place', async () => {
+    const root = await stage.start('root');
+    await answer({ root: [step(1)] });
+    stage.worker.completeStep(await stage.worker.next('step'));
+    const detached = ids.map((id) => `detached/${id}`);
+    await answer({ root: detached.map((id, index) => child(index + 1, id, 'ABANDON')) });
+    await stage.engine.reset(root, { stepName: 'work' });
+    await answer({ root: children() });
+    // Some of them have the number in the old history that one of these has in the new.
+    for (const workflowId of detached) {
+      await stage.engine.signal({ workflowId }, 'go', []);
+      await answer({ [workflowId]: [complete()] });
+    }
+    await stage.until(() => !detached.some(isOpen));
+    expect(ids.filter(isOpen)).toEqual(ids);
+    expect(typesOf('root')).not.toContain('CHILD_WORKFLOW_EXECUTION_COMPLETED');
+  });
 });
