@@ -1,5 +1,6 @@
 /** The client against a server that fails on purpose: what is tried again, what never is, and what the caller is told. */
 import { getEventListeners } from 'node:events';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   ApiError,
@@ -116,6 +117,46 @@ describe('a client', () => {
     };
     await client({ fetch: own }).health();
     expect(fetched).toEqual([`${server.url}/health`]);
+  });
+
+  it('calls it as a function on its own, as the one of a browser has to be', async () => {
+    const own = async function (this: unknown) {
+      if (this !== undefined) throw new TypeError('Illegal invocation');
+      return Response.json({ status: 'ok' });
+    };
+    expect(await client({ fetch: own, retryForMs: 0 }).health()).toEqual({ status: 'ok' });
+  });
+
+  it('shows its secrets to nobody who writes it into a log', async () => {
+    server.script(json(200, REF));
+    const secretive = client({ token: 'hush', headers: { cookie: 'hush' } });
+    const order = secretive.workflow('order');
+    for (const logged of [secretive, order, await order.start(1)]) {
+      expect(JSON.stringify(logged)).not.toContain('hush');
+      expect(inspect(logged, { depth: null })).not.toContain('hush');
+    }
+  });
+
+  it.each<[string, (headers: Record<string, string>) => Promise<unknown>, RegExp]>([
+    ['a header', (headers) => client({ headers }).health(), /^the header x-a has characters/],
+    [
+      'a key',
+      ({ 'x-a': idempotencyKey }) => client().workflow('order').start(1, { idempotencyKey }),
+      /^the header idempotency-key has characters/,
+    ],
+    [
+      'the id of an event',
+      ({ 'x-a': lastEventId }) => client().handle('w').history({ follow: true, lastEventId }).next(),
+      /^the header last-event-id has characters/,
+    ],
+  ])('does not take %s that cannot be sent for a lost connection', async (_what, call, says) => {
+    for (const value of ['hush\n1', 'hush 日本']) {
+      const { message } = await rejection(call({ 'x-a': value }), TypeError);
+      expect(message).toMatch(says);
+      expect(message).not.toContain('hush');
+    }
+    await expect(client({ headers: { 'x a': '1' } }).health()).rejects.toThrow(/"x a" is not the name/);
+    expect(server.received).toEqual([]);
   });
 
   it('does not take an error of the token function for a lost connection', async () => {
@@ -493,6 +534,15 @@ describe('result and outcome', () => {
     expect(Number(server.received[0]!.target.split('wait=')[1])).toBeLessThanOrEqual(50);
   });
 
+  it('do not rush a server that answers before the time, as one that stops does', async () => {
+    const pauses = vi.spyOn(globalThis, 'setTimeout');
+    server.script(error(424, 'WorkflowNotCompletedError', REF), result('completed'));
+    await client({ answerWithinMs: Number.POSITIVE_INFINITY }).handle('w').outcome();
+    const asked = pauses.mock.calls.map(([, ms]) => ms);
+    vi.restoreAllMocks();
+    expect(asked).toContain(250);
+  });
+
   it('give the whole body, of a failure too', async () => {
     server.script(result('failed', { error: { name: 'Error', message: 'no' } }));
     expect(await client().handle('w').outcome()).toMatchObject({
@@ -612,6 +662,28 @@ describe('errors', () => {
     const thrown = await rejection(client().health(), UnexpectedAnswerError);
     expect(thrown.message).toContain('Welcome');
     expect(thrown.message).toContain(server.url);
+  });
+
+  it.each<[string, (of: Client) => Promise<unknown>, object]>([
+    ['run', (of) => of.workflow('order').run(1), { status: 'ok' }],
+    ['result', (of) => of.handle('w').result(), { status: 'running' }],
+    ['start', (of) => of.workflow('order').start(1), { runId: RUN }],
+    ['status', (of) => of.handle('w').status(), { runId: 5, status: 'running' }],
+    ['history', (of) => of.handle('w').history().next(), { events: null }],
+    ['runs', (of) => of.runs().next(), { runs: {} }],
+    ['catalog', (of) => of.catalog(), { workflows: 'many' }],
+    ['backup', (of) => of.backup(), { Welcome: 1 }],
+  ])('say so of JSON that is no answer to %s, and not that a workflow failed', async (_what, call, body) => {
+    server.script(json(200, body));
+    const thrown = await rejection(call(client()), UnexpectedAnswerError);
+    expect(thrown.message).toContain(Object.keys(body)[0]);
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('say so of no body at all, where there should be a backup', async () => {
+    server.script((response) => void response.writeHead(204).end());
+    await rejection(client().backup(), UnexpectedAnswerError);
+    expect(server.received).toHaveLength(1);
   });
 
   it('say who did not answer', async () => {

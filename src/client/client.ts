@@ -1,9 +1,18 @@
 /** `createClient`: starting workflows, and everything that is not about one of them. */
 
 import { Body } from './body.js';
-import { ApiError, afterSending, CallTimeoutError, outputOf } from './errors.js';
-import { WorkflowHandle } from './handle.js';
-import { type Call, type CallOptions, type ClientOptions, limited, segment, Transport } from './transport.js';
+import { ApiError, afterSending, CallTimeoutError, isOutcome, outputOf } from './errors.js';
+import { isRunRef, WorkflowHandle } from './handle.js';
+import {
+  type Call,
+  type CallOptions,
+  type ClientOptions,
+  limited,
+  segment,
+  Transport,
+  textOf,
+  unexpected,
+} from './transport.js';
 import type { AnyWorkflow, InputThen, WorkflowInputOf, WorkflowOutputOf } from './types.js';
 import type {
   Catalog,
@@ -37,19 +46,23 @@ export function createClient(options: ClientOptions): Client {
 }
 
 export class Client {
-  constructor(private readonly transport: Transport) {}
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
 
   /** A workflow to start, typed by its definition: `client.workflow<typeof order>('order')`. */
   workflow<W extends AnyWorkflow = AnyWorkflow>(
     name: string,
     options: { catalog?: string } = {},
   ): WorkflowClient<W> {
-    return new WorkflowClient<W>(this.transport, name, options.catalog);
+    return new WorkflowClient<W>(this.#transport, name, options.catalog);
   }
 
   /** A workflow that is there. With a run it is bound to that run. */
   handle<W extends AnyWorkflow = AnyWorkflow>(workflowId: string, runId?: string): WorkflowHandle<W> {
-    return new WorkflowHandle<W>(this.transport, workflowId, runId);
+    return new WorkflowHandle<W>(this.#transport, workflowId, runId);
   }
 
   /** All runs that fit, newest first, over as many pages as there are. */
@@ -67,7 +80,7 @@ export class Client {
 
   /** One page of runs, as the API gives it. */
   runsPage({ signal, timeoutMs, ...query }: RunPageQuery & CallOptions = {}): Promise<RunPage> {
-    return this.transport.json(read('/workflow/runs', { signal, timeoutMs }, query), 'runs');
+    return this.#transport.json(read('/workflow/runs', { signal, timeoutMs }, query), 'runs');
   }
 
   /** The workflows of a catalog, with their schemas; of the default one when none is named. */
@@ -76,19 +89,19 @@ export class Client {
       name === undefined
         ? '/workflow/catalog'
         : `/workflow/catalog/${segment(name, 'the name of a catalog')}`;
-    return this.transport.json(read(path, options), 'workflows');
+    return this.#transport.json(read(path, options), 'workflows');
   }
 
   /** The workers that are connected, with the code they run and how much they have to do. */
   workers(options: CallOptions = {}): Promise<Workers> {
-    return this.transport.json(read('/workers', options), 'workers');
+    return this.#transport.json(read('/workers', options), 'workers');
   }
 
   /** Answers a callback of a workflow: what `createCallback` gave a URL for, whose last part is the token. */
   callback(token: string, payload?: unknown, options: CallOptions = {}): Promise<RunRef> {
     const path = `/callback/${segment(token, 'a token')}`;
     // The first answer counts, and a repeat of it is told the same.
-    return this.transport.json(
+    return this.#transport.json(
       { ...options, method: 'POST', path, body: payload, isRepeatable: true },
       'runId',
     );
@@ -96,17 +109,17 @@ export class Client {
 
   /** Whether the process answers. */
   health(options: CallOptions = {}): Promise<{ status: 'ok' }> {
-    return this.transport.json(read('/health', options), 'status');
+    return this.#transport.json(read('/health', options), 'status');
   }
 
   /** Whether the service can serve; it says so rather than throw. */
   ready(options: CallOptions = {}): Promise<Readiness> {
-    return this.transport.json({ ...read('/ready', options), accepts: [503] }, 'status');
+    return this.#transport.json({ ...read('/ready', options), accepts: [503] }, 'status');
   }
 
   /** Does nothing, with credentials; for tests of a deployment. */
   async heartbeat(options: CallOptions = {}): Promise<void> {
-    await this.transport.nothing({ ...options, method: 'POST', path: '/heartbeat', isRepeatable: true });
+    await this.#transport.nothing({ ...options, method: 'POST', path: '/heartbeat', isRepeatable: true });
   }
 
   /** A copy of the database, made while the service goes on. */
@@ -114,8 +127,11 @@ export class Client {
     // A copy of its own every time; one that broke off is of no use.
     const call: Call = { ...options, method: 'POST', path: '/backup', isRepeatable: true };
     // How long it is prepared depends on how large the database is.
-    return this.transport.answer({ ...call, waitMs: Number.POSITIVE_INFINITY }, async ({ headers, body }) => {
-      const stream = new Body(body!);
+    return this.#transport.answer({ ...call, waitMs: Number.POSITIVE_INFINITY }, async (response) => {
+      const { headers, body } = response;
+      if (!body || !headers.get('content-type')?.startsWith(BACKUP_TYPE))
+        throw unexpected(response, await textOf(response));
+      const stream = new Body(body);
       const length = headers.get('content-length');
       const bytes = length === null ? undefined : Number(length);
       return { bytes, read: () => pieces(stream, options.signal) };
@@ -124,7 +140,7 @@ export class Client {
 
   /** What Prometheus is given. */
   metrics(options: CallOptions = {}): Promise<string> {
-    return this.transport.text(read('/metrics', options));
+    return this.#transport.text(read('/metrics', options));
   }
 
   /** The OpenAPI document; with a workflow, the one that has its own typed operations. */
@@ -133,9 +149,11 @@ export class Client {
     catalog,
     ...options
   }: CallOptions & { workflow?: string; catalog?: string } = {}): Promise<Record<string, unknown>> {
-    return this.transport.json(read('/openapi.json', options, { workflow, catalog }), 'openapi');
+    return this.#transport.json(read('/openapi.json', options, { workflow, catalog }), 'openapi');
   }
 }
+
+const BACKUP_TYPE = 'application/vnd.sqlite3';
 
 export interface Backup {
   /** How many bytes it has; undefined where a proxy between has left that out. */
@@ -166,11 +184,15 @@ type Result = WorkflowResult | LegacyWorkflowResult;
 const RUN_WAIT_MS = 30_000;
 
 export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
+  readonly #transport: Transport;
+
   constructor(
-    private readonly transport: Transport,
+    transport: Transport,
     readonly name: string,
     readonly catalog?: string,
-  ) {}
+  ) {
+    this.#transport = transport;
+  }
 
   /**
    * Starts the workflow and waits for what it returns, over connections that break and servers that restart; there is
@@ -188,7 +210,7 @@ export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
       const call = this.#start('run', input, { ...rest, signal });
       Object.assign(call.body as object, { timeout: waitMs });
       try {
-        return await this.transport.json<Result>({ ...call, waitMs, isFinal: isUnderWay }, 'status');
+        return await this.#transport.json<Result>({ ...call, waitMs, isFinal: isUnderWay }, isOutcome);
       } catch (error) {
         if (signal?.aborted || !isUnderWay(error)) throw error;
         // Now that it is known which run it is, that one is asked for; it is never started again.
@@ -207,16 +229,16 @@ export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
   async start(
     ...[input, options = {}]: InputThen<WorkflowInputOf<W>, StartOptions>
   ): Promise<WorkflowHandle<W>> {
-    const { workflowId, runId } = await this.transport.json<RunRef>(
+    const { workflowId, runId } = await this.#transport.json<RunRef>(
       this.#start('start', input, options),
-      'runId',
+      isRunRef,
     );
-    return new WorkflowHandle<W>(this.transport, workflowId, undefined, runId);
+    return new WorkflowHandle<W>(this.#transport, workflowId, undefined, runId);
   }
 
   /** A run of this workflow that is there. */
   handle(workflowId: string, runId?: string): WorkflowHandle<W> {
-    return new WorkflowHandle<W>(this.transport, workflowId, runId);
+    return new WorkflowHandle<W>(this.#transport, workflowId, runId);
   }
 
   #start(how: 'run' | 'start', input: unknown, options: StartOptions): Call {

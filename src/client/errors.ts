@@ -209,6 +209,8 @@ export class WorkflowTimedOutError extends WorkflowOutcomeError {}
 /** Only of a handle that is bound to one run. */
 export class WorkflowContinuedAsNewError extends WorkflowOutcomeError {}
 
+export const isOutcome = ({ status }: { status: string }): boolean => Object.hasOwn(OUTCOMES, status);
+
 /** What the run returned. @throws WorkflowFailedError and its like */
 export function outputOf(result: WorkflowResult | LegacyWorkflowResult): unknown {
   switch (result.status) {

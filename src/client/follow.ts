@@ -8,7 +8,14 @@
  */
 import { ERROR_STATUS, type ErrorName } from '../core/errors.js';
 import { Body } from './body.js';
-import { afterSending, apiError, ConnectionError, type ErrorBody, UnexpectedAnswerError } from './errors.js';
+import {
+  afterSending,
+  apiError,
+  ConnectionError,
+  type ErrorBody,
+  isErrorBody,
+  UnexpectedAnswerError,
+} from './errors.js';
 import { type Frame, frames } from './event-stream.js';
 import { type Call, mayRepeat, type Transport } from './transport.js';
 import type { HistoryEvent } from './wire.js';
@@ -104,7 +111,7 @@ class Position {
   }
 
   *take({ id, data }: Frame): Generator<RunEvent, void, void> {
-    const events = json(data) as HistoryEvent[];
+    const events = json<HistoryEvent[]>(data, Array.isArray);
     const runId = this.pinnedRunId ?? id?.split('/')[0] ?? '';
     const seen = this.#runId === undefined || this.#runId === runId ? Number(this.#eventId ?? 0) : 0;
     for (const event of events) {
@@ -146,14 +153,15 @@ async function open(response: Response): Promise<Body | undefined> {
 }
 
 function serverError({ data }: Frame): Error {
-  const body = json(data) as ErrorBody;
+  const body = json<ErrorBody>(data, isErrorBody);
   return apiError(body, { status: ERROR_STATUS[body.error as ErrorName] ?? 500 });
 }
 
-function json(data: string): unknown {
+function json<T>(data: string, isOurs: (value: unknown) => boolean): T {
+  let value: unknown;
   try {
-    return JSON.parse(data);
-  } catch {
-    throw new UnexpectedAnswerError('The stream has something that is not of this API', { status: 200 });
-  }
+    value = JSON.parse(data);
+  } catch {}
+  if (isOurs(value)) return value as T;
+  throw new UnexpectedAnswerError('The stream has something that is not of this API', { status: 200 });
 }

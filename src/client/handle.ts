@@ -1,11 +1,19 @@
 /** One workflow that is there: everything that can be asked of it and done to it. */
 import { segmentOfId } from '../core/values/id-segment.js';
-import { bound } from './bounded.js';
-import { ApiError, afterSending, type ClientError, outputOf, WorkflowAlreadyClosedError } from './errors.js';
+import { bound, pause } from './bounded.js';
+import {
+  ApiError,
+  afterSending,
+  type ClientError,
+  isOutcome,
+  outputOf,
+  WorkflowAlreadyClosedError,
+} from './errors.js';
 import { follow, type RunEvent } from './follow.js';
 import {
   type Call,
   type CallOptions,
+  isText,
   limited,
   limitsOf,
   requireText,
@@ -64,20 +72,25 @@ export type ResetOptions = CallOptions & { reason?: string } & (
 
 /** What one wait may take at the server; longer ones are cut by what stands between. */
 const WAIT_MS = 30_000;
+/** Between two questions, where the server does not wait. */
+const UNHURRIED_MS = 250;
 const PAGE_SIZE = 500;
 
 type Result = WorkflowResult | LegacyWorkflowResult;
+
+export const isRunRef = ({ workflowId, runId }: RunRef): boolean => isText(workflowId) && isText(runId);
 
 /**
  * Speaks to the latest run of its id, whichever that is, unless it is bound to one run. Signals, queries, updates and
  * feedback always go to the latest.
  */
 export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
+  readonly #transport: Transport;
   readonly #path: string;
   readonly #runPath: string;
 
   constructor(
-    private readonly transport: Transport,
+    transport: Transport,
     readonly workflowId: string,
     /** The run that it is bound to. */
     readonly runId?: string,
@@ -85,17 +98,18 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     readonly startedRunId?: string,
   ) {
     requireText(workflowId, 'the id of a workflow');
+    this.#transport = transport;
     this.#path = `/workflow/${segmentOfId(workflowId)}`;
     this.#runPath = runId === undefined ? this.#path : this.#pathOf(runId);
   }
 
   status(options: CallOptions = {}): Promise<StatusRecord> {
-    return this.transport.json(this.#read('status', options), 'runId');
+    return this.#transport.json(this.#read('status', options), 'runId');
   }
 
   /** What the workflow was first started with; of a handle that is bound to a run, that run's own input. */
   input(options: CallOptions = {}): Promise<WorkflowInput> {
-    return this.transport.json(this.#read('input', options), 'input');
+    return this.#transport.json(this.#read('input', options), 'input');
   }
 
   /** What the workflow returned, waiting for its end. @throws WorkflowFailedError and its like */
@@ -108,37 +122,41 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     return limited(options, async (signal) => {
       const until = performance.now() + waitMs;
       for (let hasAsked = false; ; hasAsked = true) {
-        const wait = Math.max(0, Math.min(WAIT_MS, Math.round(until - performance.now())));
+        const askedAt = performance.now();
+        const wait = Math.max(0, Math.min(WAIT_MS, Math.round(until - askedAt)));
         try {
           const call = this.#read('result', { signal }, wait === 0 ? {} : { wait });
-          return await this.transport.json<Result>({ ...call, waitMs: wait }, 'status');
+          return await this.#transport.json<Result>({ ...call, waitMs: wait }, isOutcome);
         } catch (error) {
           const isOpen = (error as ClientError).name === 'WorkflowNotCompletedError';
           if (!isOpen || performance.now() >= until) throw hasAsked ? afterSending(error) : error;
         }
+        // A server that stops does not wait as long as it was asked to.
+        const early = askedAt + wait - performance.now();
+        if (early > 0) await pause(Math.min(early, UNHURRIED_MS), signal);
       }
     });
   }
 
   /** The trace of a closed run. `inline` asks for a trace in a local file to be sent as well. */
   traceLog({ inline, ...options }: CallOptions & { inline?: boolean } = {}): Promise<TraceLog> {
-    return this.transport.json(this.#read('trace-log', options, { inline }), 'source');
+    return this.#transport.json(this.#read('trace-log', options, { inline }), 'source');
   }
 
   /** Why the run is where it is, in words, and what to do about it. */
   why(options: CallOptions = {}): Promise<Why> {
-    return this.transport.json(this.#read('why', options), 'reasons');
+    return this.#transport.json(this.#read('why', options), 'reasons');
   }
 
   /** What the run has spent so far; with `scope`, all runs of its chain or of its tree. */
   cost({ signal, timeoutMs, ...query }: CallOptions & CostPageQuery = {}): Promise<Costs> {
-    return this.transport.json(this.#read('cost', { signal, timeoutMs }, query), 'totals');
+    return this.#transport.json(this.#read('cost', { signal, timeoutMs }, query), 'totals');
   }
 
   /** Changes what the run and all that belong to it may spend; where it now suffices, they go on. */
   setBudget(amount: number | string, options: CallOptions = {}): Promise<RunBudget> {
     return this.#onRun(options, (path, call) =>
-      this.transport.json<RunBudget>(
+      this.#transport.json<RunBudget>(
         { ...call, method: 'PATCH', path: `${path}/budget`, body: { amount }, isRepeatable: true },
         'budget',
       ),
@@ -148,7 +166,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   /** Cancels: cleanup runs. Does nothing to a run that has ended. */
   async stop(options: CallOptions = {}): Promise<Stopped> {
     return this.#onRun(options, async (path, call) => {
-      const answer = await this.transport.json<Stopped>(
+      const answer = await this.#transport.json<Stopped>(
         { ...call, method: 'PATCH', path: `${path}/stop`, isRepeatable: true },
         'runId',
       );
@@ -166,7 +184,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
         return false;
       };
       try {
-        return await this.transport.json<Terminated>(
+        return await this.#transport.json<Terminated>(
           {
             ...{ ...call, method: 'POST', path: `${path}/terminate`, body: { reason } },
             ...{ isRepeatable: true, isFinal },
@@ -175,7 +193,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
         );
       } catch (error) {
         if (!(error instanceof WorkflowAlreadyClosedError)) throw error;
-        const asking = this.transport.json<StatusRecord>(
+        const asking = this.#transport.json<StatusRecord>(
           { ...call, method: 'GET', path: `${path}/status`, isRepeatable: true },
           'runId',
         );
@@ -203,7 +221,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   /** What may be asked for again and again. */
   #toRun(action: string, options: CallOptions, body?: object): Promise<RunRef> {
     return this.#onRun(options, (path, call) =>
-      this.transport.json<RunRef>(
+      this.#transport.json<RunRef>(
         { ...call, method: 'POST', path: `${path}/${action}`, body, isRepeatable: true },
         'runId',
       ),
@@ -214,12 +232,12 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   async reset({ signal, timeoutMs, ...point }: ResetOptions): Promise<WorkflowHandle<W>> {
     const { workflowId, runId } = await this.#onRun({ signal, timeoutMs }, (path, call) =>
       // A second one would make a second run.
-      this.transport.json<RunRef>(
+      this.#transport.json<RunRef>(
         { ...call, method: 'POST', path: `${path}/reset`, body: point, isRepeatable: false },
-        'runId',
+        isRunRef,
       ),
     );
-    return new WorkflowHandle<W>(this.transport, workflowId, undefined, runId);
+    return new WorkflowHandle<W>(this.#transport, workflowId, undefined, runId);
   }
 
   /**
@@ -276,7 +294,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     const { runId: pinnedRunId, startedRunId } = this;
     // From the run that was started, also when another one has taken over meanwhile.
     const beginning = startedRunId && `${startedRunId}/0`;
-    return follow(this.transport, {
+    return follow(this.#transport, {
       path: `${this.#runPath}/history/stream`,
       pinnedRunId,
       lastEventId: lastEventId ?? beginning,
@@ -297,7 +315,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   /** One page of events, as the API gives it; with `longPollTimeoutMs` it waits for new ones. */
   historyPage({ signal, timeoutMs, ...query }: CallOptions & HistoryPageQuery = {}): Promise<HistoryPage> {
     const waitMs = Math.min(query.longPollTimeoutMs ?? 0, 60_000);
-    return this.transport.json({ ...this.#read('history', { signal, timeoutMs }, query), waitMs }, 'events');
+    return this.#transport.json({ ...this.#read('history', { signal, timeoutMs }, query), waitMs }, 'events');
   }
 
   /** Resolves once the signal is on disk. Never sent twice: when it is unclear whether it arrived, it throws. */
@@ -305,7 +323,10 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     name: Name,
     ...[payload, options]: InputThen<PayloadOf<W, 'signals', Name>, CallOptions>
   ): Promise<RunRef> {
-    return this.transport.json(this.#message(`signal/${segment(name, 'a name')}`, payload, options), 'runId');
+    return this.#transport.json(
+      this.#message(`signal/${segment(name, 'a name')}`, payload, options),
+      'runId',
+    );
   }
 
   /** What the handler answers, of an open or a closed run. */
@@ -314,7 +335,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     ...[payload, options]: InputThen<PayloadOf<W, 'queries', Name>, CallOptions>
   ): Promise<ReplyOf<W, 'queries', Name>> {
     const call = this.#message(`query/${segment(name, 'a name')}`, payload, options);
-    return this.transport.json({ ...call, isRepeatable: true, waitMs: Number.POSITIVE_INFINITY });
+    return this.#transport.json({ ...call, isRepeatable: true, waitMs: Number.POSITIVE_INFINITY });
   }
 
   /** What the handler returns, when it has. Never sent twice: when it is unclear whether it arrived, it throws. */
@@ -323,7 +344,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     ...[payload, options]: InputThen<PayloadOf<W, 'updates', Name>, CallOptions>
   ): Promise<ReplyOf<W, 'updates', Name>> {
     const call = this.#message(`update/${segment(name, 'a name')}`, payload, options);
-    return this.transport.json({ ...call, waitMs: Number.POSITIVE_INFINITY });
+    return this.#transport.json({ ...call, waitMs: Number.POSITIVE_INFINITY });
   }
 
   /**
@@ -336,13 +357,13 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   ): Promise<RunRef> {
     const call = this.#message('feedback', payload, options);
     const body = callbackId === undefined ? call.body : { payload, callbackId };
-    return this.transport.json({ ...call, body }, 'runId');
+    return this.#transport.json({ ...call, body }, 'runId');
   }
 
   /** With it an EventSource, which cannot send a token, opens one stream of the workflow. */
   streamTicket(options: CallOptions = {}): Promise<StreamTicket> {
     // One that nobody uses is forgotten by itself.
-    return this.transport.json(
+    return this.#transport.json(
       { ...options, method: 'POST', path: `${this.#path}/stream-ticket`, isRepeatable: true },
       'ticket',
     );

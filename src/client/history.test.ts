@@ -165,9 +165,11 @@ describe('following one run', () => {
     server.script(json(200, { not: 'a stream' }));
     await follow().catch(() => {});
     await expect(follow()).rejects.toBeInstanceOf(UnexpectedAnswerError);
-    server.script(stream(['id: 1\nevent: history\ndata: [nonsense\n\n']));
-    await follow().catch(() => {});
-    await expect(follow()).rejects.toBeInstanceOf(UnexpectedAnswerError);
+    for (const frame of ['history\ndata: [nonsense', 'history\ndata: null', 'server_error\ndata: null']) {
+      server.script(stream([`id: 1\nevent: ${frame}\n\n`]));
+      await follow().catch(() => {});
+      await expect(follow()).rejects.toBeInstanceOf(UnexpectedAnswerError);
+    }
   });
 });
 

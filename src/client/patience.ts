@@ -35,6 +35,8 @@ export class Patience {
     const delay = Math.max(backoff, asked);
     if (now + delay > this.#since + this.retryForMs) throw error;
     await pause(delay, this.signal);
+    // A machine or a tab that slept meanwhile has not asked in that time, and the network is back only after it is.
+    this.#since += performance.now() - now - delay;
   }
 }
 

@@ -64,6 +64,7 @@ const OPTIONS = ['baseUrl', 'token', 'fetch', 'headers', 'retryForMs', 'answerWi
 const RETRY_FOR_MS = 60_000;
 const ANSWER_WITHIN_MS = 30_000;
 
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const HEADER_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** The server, or a proxy before it, cannot serve at the moment. */
@@ -82,15 +83,20 @@ const UNSENT = [
 
 export class Transport {
   readonly #base: string;
+  /** Private at run time as well: whoever writes a client or a handle into a log must not give the secret away. */
+  readonly #options: ClientOptions;
   readonly #fetch: typeof fetch;
   readonly answerWithinMs: number;
   readonly #retryForMs: number;
 
-  constructor(private readonly options: ClientOptions) {
+  constructor(options: ClientOptions) {
     const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key));
     if (unknown) throw new TypeError(`createClient has no option "${unknown}"; it has ${OPTIONS.join(', ')}`);
     this.#base = baseOf(options.baseUrl);
-    this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    this.#options = options;
+    const send = options.fetch;
+    // Never as a method of this object, which the one of a browser refuses.
+    this.#fetch = (input, init) => (send ? send(input, init) : globalThis.fetch(input, init));
     this.#retryForMs = milliseconds('retryForMs', options.retryForMs ?? RETRY_FOR_MS);
     this.answerWithinMs = milliseconds('answerWithinMs', options.answerWithinMs ?? ANSWER_WITHIN_MS);
   }
@@ -103,11 +109,11 @@ export class Transport {
    * The body of the answer. By `has`, which every such body has, it is told from what another program answers with: many
    * answer with JSON. @throws ClientError, or the reason of the signal
    */
-  async json<T>(call: Call, has?: keyof T): Promise<T> {
+  async json<T>(call: Call, has?: keyof T | ((body: T) => boolean)): Promise<T> {
     return this.answer(call, async (response) => {
       const text = await textOf(response);
       const body = parse(text);
-      const isOurs = has === undefined ? body !== NOT_JSON : isObject(body) && Object.hasOwn(body, has);
+      const isOurs = has === undefined ? body !== NOT_JSON : isObject(body) && fits(body as T & object, has);
       if (!isOurs) throw unexpected(response, text);
       return body as T;
     });
@@ -177,11 +183,13 @@ export class Transport {
   }
 
   async #request({ method, body, headers }: Call): Promise<RequestInit> {
-    const { token: given, headers: always } = this.options;
+    const { token: given, headers: always } = this.#options;
     const token = typeof given === 'function' ? await given() : given;
-    // What fetch says of such a header has the secret in it.
-    if (token !== undefined && !HEADER_TEXT.test(token))
-      throw new TypeError('the token has characters that cannot be sent, such as a line break');
+    if (token !== undefined) requireSendable('the token', token);
+    for (const [name, value] of Object.entries({ ...always, ...headers })) {
+      if (!HEADER_NAME.test(name)) throw new TypeError(`"${name}" is not the name of a header`);
+      requireSendable(`the header ${name}`, value);
+    }
     return {
       // Of use in browsers only, and so unknown to the types of Node.
       ...({ cache: 'no-store' } as object),
@@ -251,7 +259,7 @@ function factsOf({ status, headers }: Response) {
 
 const SHOWN_CHARACTERS = 200;
 
-function unexpected(response: Response, text: string): UnexpectedAnswerError {
+export function unexpected(response: Response, text: string): UnexpectedAnswerError {
   const shown = text.trim().slice(0, SHOWN_CHARACTERS);
   return new UnexpectedAnswerError(
     `${response.url || 'The server'} answered ${response.status} with something that is not of this API: ${shown || 'nothing'}`,
@@ -273,6 +281,12 @@ function connectionError(base: string, error: unknown): ConnectionError {
   );
 }
 
+/** Said before fetch does, which has the value in its words and cannot be told from a connection that is lost. */
+function requireSendable(what: string, value: string): void {
+  if (HEADER_TEXT.test(value)) return;
+  throw new TypeError(`${what} has characters that cannot be sent, such as a line break`);
+}
+
 /** @throws TypeError for what would arrive as something else, such as NaN or a Map */
 function encoded(body: unknown): string | undefined {
   try {
@@ -285,7 +299,7 @@ function encoded(body: unknown): string | undefined {
 /** Of one answer, far beyond what the server puts into one. A program that writes without end would take all memory. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-async function textOf(response: Response): Promise<string> {
+export async function textOf(response: Response): Promise<string> {
   const { body } = response;
   if (!body) return response.text();
   const reader = body.getReader();
@@ -304,6 +318,21 @@ async function textOf(response: Response): Promise<string> {
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the body has under these keys, whichever answer it is. */
+const HOLDS: Partial<Record<PropertyKey, (value: unknown) => boolean>> = {
+  runId: isText,
+  events: Array.isArray,
+  runs: Array.isArray,
+  reasons: Array.isArray,
+  workflows: Array.isArray,
+  workers: Array.isArray,
+};
+
+function fits<T extends object>(body: T, has: keyof T | ((body: T) => boolean)): boolean {
+  if (typeof has === 'function') return has(body);
+  return Object.hasOwn(body, has) && (HOLDS[has]?.(body[has]) ?? true);
+}
 
 const NOT_JSON = Symbol();
 
@@ -331,9 +360,13 @@ export function segment(text: string, what: string): string {
   return encodeURIComponent(text);
 }
 
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
 /** What is empty would leave the address of something else. */
 export function requireText(text: string, what: string): void {
-  if (typeof text === 'string' && text !== '') return;
+  if (isText(text)) return;
   throw new TypeError(`${what} is a text, and not ${JSON.stringify(text)}`);
 }
 

@@ -1,6 +1,7 @@
 /** Every operation of the API is a method of the client, or stands here with the reason why it is not. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Client, createClient, type WorkflowHandle } from '../../src/client/index.js';
+import { BACKUP_TYPE } from '../../src/http/routes/backup.js';
 import { Conformance, type OpenApi } from '../http/conformance.js';
 import { type HttpSystem, startSystem } from '../http/system.js';
 
@@ -106,7 +107,9 @@ it('calls every operation, with nothing that it does not document', async () => 
         if (!keys.includes(key)) unknown.push(`${operation.operationId} ${key}`);
     }
     const isEmpty = target === '/heartbeat' || (target.includes('/stream') && init!.method === 'GET');
-    return isEmpty ? new Response(null, { status: 204 }) : Response.json(ANSWER);
+    if (isEmpty) return new Response(null, { status: 204 });
+    const headers = target === '/backup' ? { 'content-type': BACKUP_TYPE } : {};
+    return Response.json(ANSWER, { headers });
   };
   const client = createClient({ baseUrl: 'http://a', fetch: recording, retryForMs: 0 });
   for (const call of OF_CLIENTS) await call(client);
