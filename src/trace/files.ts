@@ -8,9 +8,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, lstat, mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
+import { chmod, type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { invariant } from '../core/invariant.js';
+import { makeFolder } from '../core/make-folder.js';
 import { isRunId } from '../core/values/names.js';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -32,7 +33,15 @@ export class TraceFiles {
 
   static async open(dataDir: string): Promise<TraceFiles> {
     const folder = join(resolve(dataDir), 'traces');
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    try {
+      makeFolder(folder, 0o700);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EEXIST')
+        throw new TraceFolderError(
+          `${folder} cannot be made (${code}): let this user write there, or name another folder with --data`,
+        );
+    }
     if (!(await lstat(folder)).isDirectory()) {
       throw new TraceFolderError(`${folder} is not a folder of its own: remove it, and start again`);
     }

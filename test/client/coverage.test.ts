@@ -108,8 +108,8 @@ it('calls every operation, with nothing that it does not document', async () => 
     }
     const isEmpty = target === '/heartbeat' || (target.includes('/stream') && init!.method === 'GET');
     if (isEmpty) return new Response(null, { status: 204 });
-    const headers = target === '/backup' ? { 'content-type': BACKUP_TYPE } : {};
-    return Response.json(ANSWER, { headers });
+    const type = target === '/backup' ? BACKUP_TYPE : 'application/json';
+    return Response.json(ANSWER, { headers: { 'content-type': type } });
   };
   const client = createClient({ baseUrl: 'http://a', fetch: recording, retryForMs: 0 });
   for (const call of OF_CLIENTS) await call(client);

@@ -2,9 +2,10 @@
  * `perdure init`: a project that runs. Its files are those of `templates/project`; the manifest is written here, since it names
  * the versions that this package is tested with.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeFolder } from '../../core/make-folder.js';
 import { CommandError, EXIT } from '../calls/failure.js';
 import { say } from '../calls/screen.js';
 import { lastWord } from '../shell-word.js';
@@ -27,7 +28,7 @@ export function init(directory = '.'): void {
   const manifest = manifestOf(basename(folder));
   try {
     requireEmpty(directory, folder);
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     cpSync(TEMPLATE, folder, { recursive: true, errorOnExist: true, force: false });
     // npm leaves files of the other name out of packages.
     renameSync(join(folder, 'gitignore'), join(folder, '.gitignore'));

@@ -6,9 +6,10 @@
  * 2. One process per data folder: the file is locked exclusively for as long as it is open.
  * 3. A file of a newer schema is refused; an older one is migrated step by step, each in one transaction.
  */
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { makeFolder } from '../../../core/make-folder.js';
 import { rowChecksum } from '../checksum.js';
 import { DataFolderError } from './data-folder-error.js';
 import { MIGRATIONS } from './schema.js';
@@ -31,7 +32,7 @@ export function openDatabase(dataDir: string, connect = connectToSqlite): Databa
   const file = join(dataDir, 'perdure.db');
   let db: Database.Database | undefined;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     if (!statSync(dataDir).isDirectory()) throw new DataFolderError(`${dataDir} is not a folder`);
     const isNew = !existsSync(file);
     // Somebody may be looking at it for a moment, to start or to check.
@@ -150,6 +151,9 @@ export function explainOpening(error: unknown, dataDir: string): Error {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
+    case 'ENOENT':
+    case 'ENAMETOOLONG':
+    case 'ELOOP':
     case 'SQLITE_CANTOPEN':
     case 'SQLITE_READONLY':
       return new DataFolderError(`the data folder ${dataDir} cannot be written to (${message})`);

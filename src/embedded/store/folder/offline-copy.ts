@@ -5,7 +5,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { makeFolder } from '../../../core/make-folder.js';
 import { type CheckReport, checkDataFolder } from '../check/check.js';
 import { DataFolderError } from './data-folder-error.js';
 import { explainOpening } from './database.js';
@@ -62,7 +62,7 @@ export function restoreDataFolder(file: string, dataDir: string): CheckReport {
   for (const name of ['perdure.db', 'perdure.db-wal', 'perdure.mark'])
     if (existsSync(join(dataDir, name))) throw isThere(dataDir, name);
   // In the folder itself, so that what was looked through gets its name without another copy.
-  mkdirSync(dataDir, { recursive: true });
+  makeFolder(dataDir);
   clearBrokenOff(dataDir);
   const trial = mkdtempSync(join(dataDir, `restoring-${process.pid}-`));
   try {
