@@ -7,9 +7,18 @@ import { CommandError, EXIT } from './failure.js';
 import { parseJson } from './json-text.js';
 
 const NAMES = ['perdure.config.ts', 'perdure.config.js', 'perdure.config.json'];
-const KEYS = ['server', 'token', 'tokenFile', 'catalog'] as const;
 
-export type ConfigFile = Partial<Record<(typeof KEYS)[number], string>>;
+/** What may be in it, all of it texts. */
+const EXPECTED = {
+  server: 'a URL such as "https://perdure.example.com"',
+  token: 'the secret as a text',
+  tokenFile: 'the path of a file as a text',
+  catalog: 'the name of a catalog as a text',
+};
+type Key = keyof typeof EXPECTED;
+const KEYS = Object.keys(EXPECTED) as Key[];
+
+export type ConfigFile = Partial<Record<Key, string>>;
 
 export interface FoundConfig {
   path: string;
@@ -70,18 +79,29 @@ function checked(path: string, given: unknown): ConfigFile {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw wrong(`${path} must give an object (export default { … }) with any of ${KEYS.join(', ')}`);
   }
-  for (const [key, value] of Object.entries(given)) {
-    if (!KEYS.includes(key as (typeof KEYS)[number])) {
+  // What is undefined is left out: a variable of the environment that is not set, mostly.
+  const values = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as ConfigFile;
+  for (const [key, value] of Object.entries(values)) {
+    if (!KEYS.includes(key as Key)) {
       const nearest = nearestName(key, KEYS);
       throw wrong(`${path} has an unknown key "${key}"${nearest ? `: did you mean "${nearest}"?` : ''}`);
     }
     if (typeof value !== 'string' || value === '')
-      throw wrong(`${key} in ${path} must be a text that is not empty`);
+      throw wrong(`${key} in ${path} is ${kindOf(value)}: give ${EXPECTED[key as Key]}`);
   }
-  const values = { ...given } as ConfigFile;
   // Whichever folder below it the command is called in.
   if (values.tokenFile !== undefined) values.tokenFile = resolve(dirname(path), values.tokenFile);
   return values;
+}
+
+/** Not the value itself, which may be a secret. */
+function kindOf(value: unknown): string {
+  if (value === '') return 'empty';
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 const wrong = (message: string) => new CommandError(EXIT.wrongUse, message);
