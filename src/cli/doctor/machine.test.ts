@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { nodeFinding, speedFinding, sqliteFinding } from './machine.js';
+import { DataFolderError } from '../../embedded/store/folder/data-folder-error.js';
+import { databaseFailure, nodeFinding, speedFinding, sqliteFinding } from './machine.js';
 
 const PROBE = { sqliteVersion: '3.53.2', synchronous: 2, commits: 40, medianMs: 0.4, slowestMs: 3 };
 const EXT4 = 0xef53;
@@ -18,6 +19,24 @@ it('a mode that would lose commits in a power cut fails', () => {
   expect(sqliteFinding({ ...PROBE, synchronous: 1 })).toMatchObject({
     status: 'fail',
     remedy: expect.stringContaining('better-sqlite3'),
+  });
+});
+
+it('a full disk is none of the database, and is told of the folder that was named', () => {
+  const full = new DataFolderError(
+    'the disk of the data folder /data/.trial is full (database or disk is full): make space and start again; nothing was lost',
+  );
+  expect(databaseFailure(full, '/data/.trial', '/data/mine')).toEqual({
+    ...{ name: 'synced write', status: 'fail' },
+    message: 'the disk of the data folder /data/mine is full (database or disk is full)',
+    remedy: expect.stringMatching(/^Make space/),
+  });
+  const old = new DataFolderError('SQLite 3.40.0 has a known corruption bug: reinstall better-sqlite3');
+  expect(databaseFailure(old, '/data/.trial', '/data/mine')).toMatchObject({ name: 'SQLite' });
+  const unbuilt = new Error('Could not locate the bindings file.\nTried: …');
+  expect(databaseFailure(unbuilt, '/data/.trial', '/data/mine')).toMatchObject({
+    ...{ name: 'SQLite', message: 'Could not locate the bindings file.' },
+    remedy: expect.stringContaining('npm rebuild'),
   });
 });
 

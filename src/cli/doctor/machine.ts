@@ -48,7 +48,7 @@ export async function storageFindings(settings: StorageSettings): Promise<Findin
   try {
     return [
       ok('data folder', existsSync(data) ? data : `${data}, which a server makes when it starts`),
-      ...(await databaseFindings(place.path)),
+      ...(await databaseFindings(place.path, data)),
       spaceFinding(folder, settings),
     ];
   } finally {
@@ -65,20 +65,29 @@ function nearestFolder(path: string): string | undefined {
   }
 }
 
-async function databaseFindings(place: string): Promise<Finding[]> {
+async function databaseFindings(place: string, data: string): Promise<Finding[]> {
   let probe: StorageProbe;
   try {
     probe = (await import('../../embedded/store/folder/probe.js')).probeStorage(place);
   } catch (error) {
-    return [
-      fail(
-        'SQLite',
-        (error as Error).message.split('\n')[0]!,
-        'Run `npm rebuild better-sqlite3`; where there is no prebuilt one, that needs a C++ toolchain.',
-      ),
-    ];
+    return [databaseFailure(error as Error, place, data)];
   }
   return [sqliteFinding(probe), speedFinding(probe, statfsSync(place).type)];
+}
+
+/** Of a database that was tried in the one folder for the other. */
+export function databaseFailure({ name, message }: Error, tried: string, data: string): Finding {
+  const [line = message] = message.split('\n');
+  if (name === 'DataFolderError' && line.includes(tried)) {
+    // What follows is for whoever has started a server on it.
+    const [what = line] = line.replace(tried, data).split(/(?<=\)): /);
+    return fail('synced write', what, 'Make space, or put the data folder on another disk with --data.');
+  }
+  return fail(
+    'SQLite',
+    line,
+    'Run `npm rebuild better-sqlite3`; where there is no prebuilt one, that needs a C++ toolchain.',
+  );
 }
 
 const FULL = 2;

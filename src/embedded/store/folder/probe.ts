@@ -1,5 +1,5 @@
 /** How a database of the engine would fare in a folder: opened as the engine opens its own, and written to in earnest. */
-import { openDatabase } from './database.js';
+import { explainOpening, openDatabase } from './database.js';
 
 export interface StorageProbe {
   sqliteVersion: string;
@@ -38,6 +38,8 @@ export function probeStorage(folder: string): StorageProbe {
       medianMs: durations[Math.floor(durations.length / 2)]!,
       slowestMs: durations.at(-1)!,
     };
+  } catch (error) {
+    throw explainOpening(error, folder);
   } finally {
     db.close();
   }
