@@ -274,6 +274,30 @@ describeInBrowser('the list of runs', () => {
     await dashboard.expectNoProblems(/Failed to load resource: net::ERR_FAILED/);
   });
 
+  it('sends no more while a proxy answers for a server that is away, and goes on when it is back', async () => {
+    const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((letter) => `proxied-${letter}`);
+    for (const id of all) await start('sale', id, { cents: 1, needsApproval: true });
+    const page = await dashboard.visit('/runs?id=proxied-');
+    for (const id of all) await row(page, id).getByRole('checkbox').check();
+    let isAway = true;
+    await page.route(
+      ({ pathname }) => !pathname.startsWith('/ui'),
+      (route) => (isAway ? route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }) : route.fallback()),
+    );
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByRole('button', { name: 'Pause 7 runs' }).click();
+    // As many as are sent at a time are lost; the others have not been sent.
+    const failed = page.getByRole('list', { name: 'What failed' }).getByRole('listitem');
+    await until(
+      () => failed.count(),
+      (count) => count === 5,
+      'those that were sent',
+    );
+    isAway = false;
+    await expectText(page.getByRole('status'), '2 of 7 runs done, 5 failed.');
+    await dashboard.expectNoProblems(/status of 502/);
+  });
+
   it('resets and stops several', async () => {
     for (const id of ['again-1', 'again-2']) await start('sale', id, { cents: 1, needsApproval: true });
     const page = await dashboard.visit('/runs?id=again-');

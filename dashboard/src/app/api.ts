@@ -17,10 +17,15 @@ async function watchedFetch(input: RequestInfo | URL, init?: RequestInit): Promi
     if (!init?.signal?.aborted) unreachable(askHealth);
     throw error;
   }
-  answered();
+  if (isOfProxy(response)) unreachable(askHealth);
+  else answered();
   if (response.status === 401) refused(token);
   return response;
 }
+
+/** Whether it is what a proxy says of a server that is away: the server's own words are always JSON. */
+const isOfProxy = ({ status, headers }: Response): boolean =>
+  status === 502 || (status === 503 && !headers.get('content-type')?.startsWith('application/json'));
 
 /**
  * While a token is asked for nothing is sent: views go on asking, and a server makes an address wait that comes with a

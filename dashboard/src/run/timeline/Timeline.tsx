@@ -8,14 +8,13 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/Button.js';
 import { Empty } from '../../components/Empty.js';
 import { useNow } from '../../components/now.js';
-import { duration } from '../../components/times.js';
 import type { Shown } from '../history.js';
 import { type Item, isMark } from '../items.js';
 import { useStepsUnderWay } from '../queries.js';
 import { asOfNow } from '../under-way.js';
 import { Marks } from './Marks.js';
 import { TimelineRow } from './TimelineRow.js';
-import { type TimeScale, timeScale } from './time-scale.js';
+import { type TimeScale, tickTexts, timeScale } from './time-scale.js';
 import { useZoom, type Zoom } from './zoom.js';
 
 const ROW_PX = 30;
@@ -32,7 +31,7 @@ export function Timeline({ run, history, open, onOpen }: Props) {
   const { model, version } = history;
   const [shortens, setShortens] = useState(true);
   const scale = useScale(run, history, shortens);
-  const zoom = useZoom();
+  const zoom = useZoom(scale.closest);
   const underWay = useStepsUnderWay(run);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
   const [bars, marks] = useMemo(() => {
@@ -146,13 +145,16 @@ function useFollow(scroller: React.RefObject<HTMLDivElement | null>, isLive: boo
 }
 
 function Axis({ scale, zoom }: { scale: TimeScale; zoom: Zoom }) {
+  const texts = tickTexts(
+    TICKS.map((tick) => scale.instant(zoom.from + tick * (zoom.to - zoom.from)) - scale.start),
+  );
   return (
     <div className="timeline-axis" aria-hidden="true">
       <div className="timeline-label muted">since its start</div>
       <div className="timeline-track">
-        {TICKS.map((tick) => (
+        {TICKS.map((tick, index) => (
           <span key={tick} className="tick" style={{ left: `${tick * 100}%` }}>
-            {duration(scale.instant(zoom.from + tick * (zoom.to - zoom.from)) - scale.start)}
+            {texts[index]}
           </span>
         ))}
         {scale.gaps.map(({ from, to }) => (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { timeScale } from './time-scale.js';
+import { tickTexts, timeScale } from './time-scale.js';
 
 describe('the axis of a run', () => {
   it('is even when nothing is long', () => {
@@ -14,6 +14,13 @@ describe('the axis of a run', () => {
     expect(scale.gaps).toEqual([{ from: 300, to: 86_399_900 }]);
     expect(scale.at(300)).toBeGreaterThan(0.4);
     expect(scale.at(86_399_900)).toBeLessThan(0.9);
+  });
+
+  it('has something to see down to a millisecond, and no further', () => {
+    expect(timeScale(0, 4, [], false).closest).toBe(0.25);
+    const waited = timeScale(0, 86_400_000, [100, 86_399_900], true);
+    expect(waited.at(1)).toBeCloseTo(waited.closest);
+    expect(timeScale(5, 5, [], false).closest).toBe(1);
   });
 
   it('stays as it is when it is told to', () => {
@@ -33,4 +40,30 @@ describe('the axis of a run', () => {
     expect(scale.at(5)).toBe(0);
     expect(Number.isFinite(scale.instant(1))).toBe(true);
   });
+});
+
+describe('the ticks of an axis', () => {
+  const DAY = 86_400_000;
+  it.each([
+    [
+      [0, 0.6, 1.2, 1.8, 2.4],
+      ['0 ms', '0.6 ms', '1.2 ms', '1.8 ms', '2.4 ms'],
+    ],
+    [
+      [0, 200, 400, 600, 800],
+      ['0 ms', '200 ms', '400 ms', '600 ms', '800 ms'],
+    ],
+    [
+      [0, 4.2 * DAY, 8.4 * DAY],
+      ['0 ms', '4 d 4 h', '8 d 9 h'],
+    ],
+    [
+      [9 * DAY, 9 * DAY + 25, 9 * DAY + 50],
+      ['9 d', '+ 25 ms', '+ 50 ms'],
+    ],
+    [
+      [12.1, 12.2, 12.3],
+      ['12 ms', '+ 0.1 ms', '+ 0.2 ms'],
+    ],
+  ])('%j', (times, texts) => expect(tickTexts(times)).toEqual(texts));
 });

@@ -1,3 +1,5 @@
+import { duration } from '../../components/times.js';
+
 /**
  * Where instants stand on the axis: 0 at the beginning of a run, 1 at its end. Long stretches in which nothing happens
  * are drawn short, so that a run that worked for a second and then waited for days shows both.
@@ -13,6 +15,8 @@ export interface TimeScale {
   /** Those that are drawn short. */
   gaps: Gap[];
   at(instant: number): number;
+  /** A millisecond: nothing is known of what happens within one. */
+  closest: number;
   /** The other way round. */
   instant(position: number): number;
 }
@@ -59,7 +63,7 @@ export function timeScale(
     }
     return from + left;
   };
-  return { start, end: to, gaps, at, instant };
+  return { start, end: to, gaps, closest: Math.min(1, 1 / length), at, instant };
 }
 
 function longGaps(start: number, end: number, instants: Iterable<number>): Gap[] {
@@ -74,4 +78,20 @@ function longGaps(start: number, end: number, instants: Iterable<number>): Gap[]
   const inGaps = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
   // When nearly all is waiting there is something to see beside it; a run that is busy throughout is drawn as it was.
   return inGaps > (end - start) / 2 ? gaps : [];
+}
+
+/**
+ * What stands at these times since the start, so that no two say the same: close to each other, those after the first say
+ * how much later they are, since the large units of all of them are equal.
+ */
+export function tickTexts(times: readonly number[]): string[] {
+  const texts = times.map(fine);
+  if (new Set(texts).size === times.length) return texts;
+  const [first = 0] = times;
+  return times.map((time, index) => (index === 0 ? texts[0]! : `+ ${fine(time - first)}`));
+}
+
+/** As `duration`, which knows no less than a millisecond. */
+function fine(ms: number): string {
+  return ms >= 10 ? duration(ms) : `${Number(ms.toFixed(1))} ms`;
 }

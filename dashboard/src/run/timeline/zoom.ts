@@ -17,20 +17,21 @@ export interface Zoom {
 
 const STEP = 0.6;
 const PAN = 0.4;
-/** Closer than this a millisecond would be wider than the screen, in any run. */
-const CLOSEST = 1e-9;
 
-export function useZoom(): Zoom {
+/** `closest` is the shortest part that there is something to see in. */
+export function useZoom(closest: number): Zoom {
   const [{ from, to }, setPart] = useState({ from: 0, to: 1 });
   return useMemo(() => {
     const length = to - from;
     const set = (start: number, size: number) => {
-      const bounded = Math.min(1, Math.max(CLOSEST, size));
-      const begin = Math.min(1 - bounded, Math.max(0, start));
-      setPart({ from: begin, to: begin + bounded });
+      const begin = Math.min(1 - size, Math.max(0, start));
+      setPart({ from: begin, to: begin + size });
     };
-    const around = (center: number, factor: number) =>
-      set(center - (center - from) * factor, length * factor);
+    const around = (center: number, factor: number) => {
+      const size = Math.min(1, Math.max(closest, length * factor));
+      // By what it really changes: at the closest it would move what is in sight to the side.
+      set(center - ((center - from) * size) / length, size);
+    };
     return {
       from,
       to,
@@ -50,5 +51,5 @@ export function useZoom(): Zoom {
         } else if (event.deltaX !== 0) set(from + (event.deltaX / track.width) * length, length);
       },
     };
-  }, [from, to]);
+  }, [from, to, closest]);
 }
