@@ -190,13 +190,25 @@ export class Progress {
     return `${nameOf(item)} ${state === 'done' && item.kind === 'timer' ? 'fired' : state}${this.#detail(item, at)}`;
   }
 
-  /** As they are at the moment; children stand in from what the run does itself. */
-  lines(now: number): string[] {
-    return [...this.items.values()].map((item) => {
+  /**
+   * So many as they are at the moment, in their order: those that go on before those that have ended, and the latest of each. Children
+   * stand in from what the run does itself.
+   */
+  lines(now: number, room: number): string[] {
+    return this.#latest(room).map((item) => {
       const indent = item.kind === 'child' ? '    ' : '  ';
       const [mark, colour] = MARKS[item.state];
       return `${indent}${this.colours[colour](mark)} ${nameOf(item)}${this.#detail(item, now)}`;
     });
+  }
+
+  #latest(room: number): Item[] {
+    const all = [...this.items.values()];
+    if (all.length <= room) return all;
+    const ended = all.filter(({ state }) => state !== 'running');
+    const open = all.filter(({ state }) => state === 'running');
+    const shown = new Set([...ended, ...open].slice(-room));
+    return all.filter((item) => shown.has(item));
   }
 
   #detail(item: Item, now: number): string {

@@ -44,6 +44,11 @@ describe('a table', () => {
     expect(before).toEqual([18, 18, 18]);
   });
 
+  it('has as many lines as there are runs', () => {
+    const many = Array.from({ length: 200_000 }, (_, at) => [`run-${at}`]);
+    expect(table(['ID'], many, undefined).split('\n')).toHaveLength(200_001);
+  });
+
   it('is no wider than the terminal', () => {
     for (let columns = 4; columns < 30; columns++) {
       for (const line of table(['ID', 'WORKFLOW', 'STATUS'], rows, columns).split('\n'))

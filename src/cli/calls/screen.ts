@@ -95,10 +95,11 @@ const LEAST_WIDTH = 10;
 export function table(
   head: string[],
   rows: string[][],
-  columns = process.stdout.isTTY ? process.stdout.columns : undefined,
+  // Of a terminal whose size nobody has set, they are 0.
+  columns = (process.stdout.isTTY && process.stdout.columns) || undefined,
 ): string {
   const lines = [head.map((name) => out.bold(name)), ...rows];
-  const widths = head.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at]!))));
+  const widths = head.map((_, at) => lines.reduce((most, line) => Math.max(most, widthOf(line[at]!)), 0));
   const excess = () =>
     columns === undefined ? 0 : widths.reduce((sum, width) => sum + width + 2, -2) - columns;
   while (excess() > 0 && widths.length > 1) {

@@ -130,26 +130,41 @@ class LiveView implements View {
   }
 
   #draw(): void {
-    const { columns = 80, rows = 24 } = process.stderr;
-    const now = Date.now();
-    const all = this.progress.lines(now);
-    // What does not fit on the screen cannot be drawn over again.
-    const room = Math.max(1, rows - 4);
-    const hidden = Math.max(0, all.length - room);
-    const { closedBy, paused } = this.progress;
-    const closing =
-      closedBy === undefined ? err.dim(`  ${durationText(now - this.#startedAt)}`) : closingLine(closedBy);
-    const lines = [
-      err.bold(plain(this.title)),
-      ...(hidden > 0 ? [err.dim(`  … ${hidden} more before`)] : []),
-      ...all.slice(hidden),
-      ...(paused ? [err.yellow(`  paused ${agoText(paused.since)}: ${plain(paused.reason)}`)] : []),
-      closing,
-    ];
+    const { columns, rows } = process.stderr;
+    const lines = screenOf(this.progress, {
+      ...{ title: this.title, startedAt: this.#startedAt, now: Date.now() },
+      // Of a terminal whose size nobody has set, both are 0.
+      ...{ columns: columns || 80, rows: rows || 24 },
+    });
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : '';
-    process.stderr.write(`${up}\r\u001b[J${lines.map((line) => `${cut(line, columns)}\n`).join('')}`);
+    process.stderr.write(`${up}\r\u001b[J${lines.map((line) => `${line}\n`).join('')}`);
     this.#drawn = lines.length;
   }
+}
+
+interface Screen {
+  title: string;
+  startedAt: number;
+  now: number;
+  columns: number;
+  rows: number;
+}
+
+/** No more than fits with the line that the cursor is on below: what has left the screen cannot be drawn over again. */
+export function screenOf(progress: Progress, { title, startedAt, now, columns, rows }: Screen): string[] {
+  const { closedBy, paused, items } = progress;
+  const room = Math.max(1, rows - 4);
+  const hidden = Math.max(0, items.size - room);
+  const closing =
+    closedBy === undefined ? err.dim(`  ${durationText(now - startedAt)}`) : closingLine(closedBy);
+  const lines = [
+    err.bold(plain(title)),
+    ...(hidden > 0 ? [err.dim(`  … ${hidden} more`)] : []),
+    ...progress.lines(now, room),
+    ...(paused ? [err.yellow(`  paused ${agoText(paused.since)}: ${plain(paused.reason)}`)] : []),
+    closing,
+  ];
+  return lines.slice(-Math.max(1, rows - 1)).map((line) => cut(line, columns));
 }
 
 function closingLine(closedBy: string): string {
