@@ -129,8 +129,8 @@ export class Client {
     // How long it is prepared depends on how large the database is.
     return this.#transport.answer({ ...call, waitMs: Number.POSITIVE_INFINITY }, async (response) => {
       const { headers, body } = response;
-      if (!body || !headers.get('content-type')?.startsWith(BACKUP_TYPE))
-        throw unexpected(response, await textOf(response));
+      const type = headers.get('content-type') ?? BACKUP_TYPE;
+      if (!body || !type.startsWith(BACKUP_TYPE)) throw unexpected(response, await textOf(response));
       const stream = new Body(body);
       const length = headers.get('content-length');
       const bytes = length === null ? undefined : Number(length);
