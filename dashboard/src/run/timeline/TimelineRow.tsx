@@ -1,6 +1,7 @@
 import { type CSSProperties, memo } from 'react';
 import { Icon } from '../../components/Icon.js';
 import { duration } from '../../components/times.js';
+import { useIsNarrow } from '../../runs/narrow.js';
 import { type Item, itemInWords, itemName, KINDS, stateClass, stateIcon, stateInWords } from '../items.js';
 import type { TimeScale } from './time-scale.js';
 import type { Zoom } from './zoom.js';
@@ -28,6 +29,7 @@ export const TimelineRow = memo(function TimelineRow({
 }: Props) {
   const { from, startedAt, to, attempt, kind, state, firesAt } = item;
   const end = to ?? scale.end;
+  const room = useIsNarrow() ? NARROW_ROOM : ROOM;
   const begun = startedAt ?? (state === 'open' && kind !== 'step' ? from : null);
   const place = (start: number, stop: number) => {
     const left = zoom.at(scale.at(start));
@@ -64,7 +66,7 @@ export const TimelineRow = memo(function TimelineRow({
           {begun !== null && (
             <span className={`bar bar-${kind} ${to === null ? 'is-open' : ''}`} style={place(begun, end)} />
           )}
-          <span className="bar-text" style={textPlace(zoom.at(scale.at(from)), zoom.at(scale.at(end)))}>
+          <span className="bar-text" style={textPlace(zoom.at(scale.at(from)), zoom.at(scale.at(end)), room)}>
             {to === null && firesAt !== null ? 'waits' : duration(end - (startedAt ?? from))}
           </span>
         </span>
@@ -73,12 +75,13 @@ export const TimelineRow = memo(function TimelineRow({
   );
 });
 
-/** Of the track: room for a text such as `12 min 30 s`. */
+/** Of the track: room for a text such as `12 min 30 s`, on a wide screen and on a narrow one. */
 const ROOM = 0.12;
+const NARROW_ROOM = 0.35;
 
 /** Behind the bar where there is room, else before it, else at the right end of what is in sight. */
-function textPlace(from: number, to: number): CSSProperties {
-  if (to <= 1 - ROOM) return { left: `${Math.max(0, to) * 100}%` };
-  if (from >= ROOM) return { right: `${Math.max(0, 1 - from) * 100}%` };
+function textPlace(from: number, to: number, room: number): CSSProperties {
+  if (to <= 1 - room) return { left: `${Math.max(0, to) * 100}%` };
+  if (from >= room) return { right: `${Math.max(0, 1 - from) * 100}%` };
   return { right: 0 };
 }
