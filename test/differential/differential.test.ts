@@ -10,10 +10,7 @@ import { startPair } from './pairs.js';
 
 /** Always the same, so that a red build is red again. */
 const FIXED = Array.from({ length: share(100, 300) }, (_, index) => 1 + index);
-/**
- * Programs with budgets: they take long, since whoever waits is paid for, and not all agree yet. Of 300 one does not (seed 241):
- * only embedded has a step that ran out of time in it.
- */
+/** Programs with budgets: they take long, since whoever waits is paid for. */
 const WITH_BUDGETS = FIXED.slice(0, share(15, 60));
 /** New ones every time: what they find is reproduced by the seed that is printed. */
 const FRESH = share(10, 20);

@@ -52,8 +52,17 @@ export function meaningOf(event: HistoryEvent, isBudgeted: boolean): Record<stri
 }
 
 export function withoutAttempts(value: unknown): unknown {
-  const text = JSON.stringify(value, (key, each: unknown) => (key === 'attempt' ? undefined : each));
+  const text = JSON.stringify(value, (key, each: unknown) => {
+    if (key === 'attempt') return undefined;
+    // Its cause is the failure of the attempt before, which a cluster forgets of a step that it has held back.
+    return isTimeout(each) ? { ...each, cause: undefined } : each;
+  });
   return text === undefined ? value : JSON.parse(text);
+}
+
+function isTimeout(value: unknown): value is object {
+  const { kind, name } = Object(value) as Record<string, unknown>;
+  return kind === 'timeout' || name === 'TimeoutError';
 }
 
 const isPause = (event: HistoryEvent): boolean =>

@@ -26,7 +26,7 @@ import {
   turnOf,
 } from './attribute-parts.js';
 import { costsOfFailure, costsOfPayloads } from './costs.js';
-import { failureFromProto } from './failure.js';
+import { failureFromProto, isOfHeldBack } from './failure.js';
 import type { OpenSteps } from './open-steps.js';
 import { fromPayloads } from './payload.js';
 import { durationMs, instant, int, type Proto, retryFromProto } from './proto.js';
@@ -134,7 +134,10 @@ export const ATTRIBUTES: {
   ACTIVITY_TASK_STARTED: ({ scheduledEventId, attempt, lastFailure }, { steps }) => ({
     scheduledEventId: int(scheduledEventId),
     attempt: attempt || 1,
-    ...(lastFailure && { lastFailure: timeoutOf(failureOf(lastFailure), steps.get(int(scheduledEventId))) }),
+    ...(lastFailure &&
+      !isOfHeldBack(lastFailure) && {
+        lastFailure: timeoutOf(failureOf(lastFailure), steps.get(int(scheduledEventId))),
+      }),
   }),
   ACTIVITY_TASK_COMPLETED: (proto) => ({
     ...stepEndOf(proto),

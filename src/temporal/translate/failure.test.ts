@@ -1,11 +1,8 @@
-import {
-  type ApplicationFailure,
-  defaultFailureConverter,
-  defaultPayloadConverter,
-} from '@temporalio/common';
+import { ApplicationFailure, defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import type { Failure } from '../../core/history/failure.js';
+import { RUN_PAUSED } from '../../core/run/pause.js';
 import {
   failureFromProto,
   failureOfRun,
@@ -35,6 +32,22 @@ const APPLICATION: Failure = {
     cause: { kind: 'timeout', type: 'TimeoutError', message: 'late' },
   },
 };
+
+describe('an attempt that was held back while its run was paused', () => {
+  const late: ProtoFailure = { message: 'activity timeout', timeoutFailureInfo: { timeoutType: 1 } };
+  const timeoutAfter = (cause: ProtoFailure) => failureFromProto(overTheWire({ ...late, cause }));
+
+  test('is not the cause of the failure of a later one', () => {
+    const heldBack = ApplicationFailure.create({ type: RUN_PAUSED, message: 'this attempt was not begun' });
+    const cause = defaultFailureConverter.errorToFailure(heldBack, defaultPayloadConverter);
+    expect(timeoutAfter(cause as ProtoFailure)).not.toHaveProperty('cause');
+  });
+
+  test('is told from one that has failed with an error of that name', () => {
+    const cause: Failure = { kind: 'application', type: RUN_PAUSED, message: "the author's own" };
+    expect(timeoutAfter(failureToProto(cause))).toMatchObject({ cause });
+  });
+});
 
 describe('a failure of ours', () => {
   test.each<Failure>([

@@ -12,6 +12,7 @@
 import type { temporal } from '@temporalio/proto';
 import { type Failure, type FailureKind, MAX_CAUSE_DEPTH } from '../../core/history/failure.js';
 import { serializeError } from '../../core/history/serialized-error.js';
+import { RUN_PAUSED } from '../../core/run/pause.js';
 import type { FailureDetails } from '../cluster/conventions.js';
 import { embeddedError, failureOfEmbedded } from './embedded-error.js';
 import { decoded, toPayload } from './payload.js';
@@ -167,8 +168,13 @@ const HOW_ENDED: Partial<Record<FailureKind, string>> = {
 };
 
 function causeOf({ cause }: ProtoFailure, depth: number): Failure | undefined {
-  return cause && depth + 1 < MAX_CAUSE_DEPTH ? failureFromProto(cause, depth + 1) : undefined;
+  if (!cause || isOfHeldBack(cause) || depth + 1 >= MAX_CAUSE_DEPTH) return undefined;
+  return failureFromProto(cause, depth + 1);
 }
+
+/** Of an attempt that its worker gave back unbegun, since the run is paused: nothing failed. An author's error may have that name. */
+export const isOfHeldBack = ({ source, applicationFailureInfo }: ProtoFailure): boolean =>
+  source !== SOURCE && applicationFailureInfo?.type === RUN_PAUSED;
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
