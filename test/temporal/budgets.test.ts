@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RunRef } from '../../src/engine.js';
 import { Cluster } from '../../src/temporal/cluster/connection.js';
 import { PURSE } from '../../src/temporal/cluster/conventions.js';
-import { dropPurse, purseIdIn, tellPurse } from '../../src/temporal/kept/purses.js';
+import { woken } from '../../src/temporal/kept/purse.js';
+import { dropPurse, purseIdIn, readPurse, tellPurse } from '../../src/temporal/kept/purses.js';
 import { Runs } from '../../src/temporal/reading/runs.js';
 import { Deployed } from './deployed.js';
 import { describeTemporal } from './required.js';
@@ -39,19 +40,23 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     await deployed?.stop();
   });
 
-  async function pausedByBudget(): Promise<RunRef> {
+  async function pausedByBudget(times = 2): Promise<RunRef> {
     const budget = { amount: '1', currency: 'USD' };
     const { catalog, engine } = deployed;
-    const run = await engine.start({ workflowType: 'pays', catalog, input: ['2'], budget });
+    const run = await engine.start({ workflowType: 'pays', catalog, input: [String(times)], budget });
+    await heldBack(run, 1);
+    return run;
+  }
+
+  async function heldBack(run: RunRef, paid: number): Promise<void> {
     const look = async () => {
-      expect((await engine.describe(run)).paused?.by).toBe('budget');
+      expect((await deployed.engine.describe(run)).paused?.by).toBe('budget');
       // From now on nobody looks after it by himself.
       expect((await new Runs(cluster).look(run)).pendingSteps).toMatchObject([
-        { paused: true, state: PAUSED },
+        { paused: true, state: PAUSED, activityId: String(paid + 1) },
       ]);
     };
     await vi.waitFor(look, { timeout: 60_000, interval: 200 });
-    return run;
   }
 
   test('that was raised by a server which died right after wakes those who wait all the same', async () => {
@@ -63,6 +68,20 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     expect((await deployed.engine.cost(run, 'run', () => {})).budget).toMatchObject({
       ...{ amount: '5', spent: '2', isExceeded: false },
     });
+  });
+
+  test('that was raised by a slow server wakes a run that had gone on and waits again', async () => {
+    const run = await pausedByBudget(3);
+    const { engine } = deployed;
+    const purseId = purseIdIn((await new Runs(cluster).look(run)).memo)!;
+    // What such a server has done when the others that waited have kept it busy: it has told the purse last.
+    const { waiting } = (await readPurse(cluster, purseId))!;
+    await tellPurse(cluster, purseId, PURSE.set, { amount: '2' }, 'raised slowly');
+    await engine.resume(run);
+    await heldBack(run, 2);
+    await tellPurse(cluster, purseId, PURSE.woken, woken(waiting), 'woken slowly');
+    await engine.setBudget(run, '5');
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '3' });
   });
 
   test('does not keep a child from cleaning up whose parent has ended', async () => {

@@ -120,13 +120,20 @@ export const PURSE = {
   wake: 'wake',
 } as const;
 
+export interface Waiting {
+  workflowId: string;
+  runId: string;
+  /** Which of the times that the run waits. */
+  id?: string;
+}
+
 /** The input of the workflow that is a purse, and what it answers. */
 export interface Purse extends Budget {
   spent: string;
   /** The workflow at the root of its tree. */
   root: string;
   /** Runs that are paused until there is more. */
-  waiting: { workflowId: string; runId: string }[];
+  waiting: Waiting[];
   /** The last that it heard to be spent, by their ids. The cluster knows those of one run, and a purse goes on as others. */
   heard?: string[];
 }

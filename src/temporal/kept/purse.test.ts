@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { PURSE, type Purse } from '../cluster/conventions.js';
-import { tell } from './purse.js';
+import { tell, woken } from './purse.js';
 
 const one = (id: string) => ({ id, costs: [{ currency: 'USD', amount: '1' }] });
 
@@ -22,4 +22,17 @@ it('remembers a bounded number of what it was told', () => {
   expect(purse.heard!.length).toBeLessThanOrEqual(1_000);
   tell(purse, PURSE.spent, one('run/4999/1/1'));
   expect(purse.spent).toBe('5000');
+});
+
+it('keeps a run that waits again before it is told that the run was let go on', () => {
+  const purse: Purse = { amount: '5', currency: 'USD', spent: '5', root: 'w', waiting: [] };
+  const waits = (id: string) => tell(purse, PURSE.waits, { workflowId: 'w', runId: 'r', id });
+  waits('r/1/1');
+  const first = [...purse.waiting];
+  waits('r/2/1');
+  waits('r/2/1');
+  tell(purse, PURSE.woken, woken(first));
+  expect(purse.waiting).toEqual([{ workflowId: 'w', runId: 'r', id: 'r/2/1' }]);
+  tell(purse, PURSE.woken, woken(purse.waiting));
+  expect(purse.waiting).toEqual([]);
 });

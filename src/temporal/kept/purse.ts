@@ -3,7 +3,18 @@
  * history, where no worker is there to ask it.
  */
 import { add, amountOf, decimalText } from '../../core/cost/decimal.js';
-import { PURSE, type Purse, type Spending } from '../cluster/conventions.js';
+import { PURSE, type Purse, type Spending, type Waiting } from '../cluster/conventions.js';
+
+interface Woken {
+  runIds: string[];
+  ids?: string[];
+}
+
+/** Of runs that were let go on. By the time that the purse hears of it one may wait again, and must not be forgotten. */
+export const woken = (waiting: readonly Waiting[]): Woken => ({
+  runIds: waiting.map(({ runId }) => runId),
+  ids: waiting.flatMap(({ id }) => id ?? []),
+});
 
 /** Whoever has not heard that he was heard tells it again, for minutes. */
 const REMEMBERED = 1_000;
@@ -23,13 +34,17 @@ export function tell(purse: Purse, name: string, said: unknown): void {
       purse.amount = (said as { amount: string }).amount;
       return;
     case PURSE.waits: {
-      const run = said as Purse['waiting'][number];
-      if (!purse.waiting.some(({ runId }) => runId === run.runId)) purse.waiting.push(run);
+      const run = said as Waiting;
+      const before = purse.waiting.find(({ runId }) => runId === run.runId);
+      if (before && before.id === run.id) return;
+      purse.waiting = [...purse.waiting.filter((each) => each !== before), run];
       return;
     }
     case PURSE.woken: {
-      const { runIds } = said as { runIds: string[] };
-      purse.waiting = purse.waiting.filter(({ runId }) => !runIds.includes(runId));
+      const { runIds, ids } = said as Woken;
+      const hasGoneOn = ({ runId, id }: Waiting) =>
+        runIds.includes(runId) && (id === undefined || !ids || ids.includes(id));
+      purse.waiting = purse.waiting.filter((run) => !hasGoneOn(run));
       return;
     }
     default:

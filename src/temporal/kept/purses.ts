@@ -18,7 +18,7 @@ import { CODE, isRefused, RefusedCall } from '../cluster/errors.js';
 import { requestHeader } from '../cluster/requests.js';
 import type { Memo, Runs } from '../reading/runs.js';
 import { decoded, fromSingle, toPayload, toPayloads } from '../translate/payload.js';
-import { tell } from './purse.js';
+import { tell, woken } from './purse.js';
 
 const ALLOW_DUPLICATE = 1;
 const REJECT_DUPLICATE = 3;
@@ -236,8 +236,7 @@ export class Purses {
     for (let from = 0; from < waiting.length; from += AT_ONCE) {
       const some = waiting.slice(from, from + AT_ONCE);
       await Promise.all(some.map((run) => this.#resume(run)));
-      const runIds = some.map(({ runId }) => runId);
-      await tellPurse(this.cluster, purseId, PURSE.woken, { runIds }, crypto.randomUUID());
+      await tellPurse(this.cluster, purseId, PURSE.woken, woken(some), crypto.randomUUID());
     }
   }
 

@@ -56,7 +56,8 @@ export class Budgets {
     const runs = new Runs(cluster);
     const known = await runs.lookAny(run);
     if (known?.status !== 'running' || known.isStopping) return undefined;
-    await tellPurse(cluster, purseId, PURSE.waits, run, `${run.runId}/${activityId}/${attempt}/waits`);
+    const id = `${run.runId}/${activityId}/${attempt}/waits`;
+    await tellPurse(cluster, purseId, PURSE.waits, { ...run, id }, id);
     const reason = budgetReason(purse, purse.spent);
     if (!(await runs.paused(known))) {
       await signal(cluster, run, PAUSE_SIGNAL, pauseArguments({ reason, by: 'budget', at: Date.now() }));
