@@ -1,6 +1,7 @@
 /** Budgets on a cluster, when those who look after them are gone at the wrong moment. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RunRef } from '../../src/engine.js';
+import { pauseStep } from '../../src/temporal/acting/pausing.js';
 import { Cluster } from '../../src/temporal/cluster/connection.js';
 import { PURSE } from '../../src/temporal/cluster/conventions.js';
 import { woken } from '../../src/temporal/kept/purse.js';
@@ -14,6 +15,12 @@ const PAUSED = 4;
 
 const WORKFLOW = `
 import { CancellationScope, step, stepContext, workflow } from 'perdure';
+const payLater = step({
+  name: 'payLater',
+  options: { retry: { initialInterval: '20s' } },
+  fn: async () => { if (stepContext().attempt === 1) throw new Error('not now'); },
+});
+export const paysLater = workflow({ name: 'paysLater', fn: () => payLater() });
 const pay = step({ name: 'pay', fn: async () => { stepContext().cost({ amount: '1' }); return 1; } });
 export const pays = workflow({ name: 'pays', fn: async (times) => {
   for (let at = 0; at < times; at++) await pay();
@@ -82,6 +89,22 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     await tellPurse(cluster, purseId, PURSE.woken, woken(waiting), 'woken slowly');
     await engine.setBudget(run, '5');
     expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '3' });
+  });
+
+  test('that is raised lets a step go on that was held back as its run was let go on for another', async () => {
+    const { catalog, engine } = deployed;
+    const budget = { amount: '1', currency: 'USD' };
+    const run = await engine.start({ workflowType: 'paysLater', catalog, input: [], budget });
+    const pending = (what: object) => async () =>
+      expect((await new Runs(cluster).look(run)).pendingSteps).toMatchObject([what]);
+    await vi.waitFor(pending({ attempt: 2 }), { timeout: 60_000, interval: 50 });
+    // What its worker has done that saw the run still paused: it has paused the step and not the run.
+    const purseId = purseIdIn((await new Runs(cluster).look(run)).memo)!;
+    await tellPurse(cluster, purseId, PURSE.waits, run, 'waits');
+    await pauseStep(cluster, run, '1');
+    await vi.waitFor(pending({ paused: true }), { timeout: 60_000, interval: 50 });
+    await engine.setBudget(run, '2');
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed' });
   });
 
   test('does not keep a child from cleaning up whose parent has ended', async () => {

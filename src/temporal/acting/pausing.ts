@@ -68,7 +68,8 @@ export class Pauses {
       const run = await this.runs.onOpen(selector, 'the request to resume', async (open) => {
         const paused = await this.runs.paused(open);
         const isMeant = paused ? onlyBy === undefined || paused.by === onlyBy : mayHaveMessages(open);
-        if (onlyBy !== undefined && !isMeant) return undefined;
+        if (paused && !isMeant) return undefined;
+        // Also those of a run that is not paused: a worker may have held one back as the run was let go on for another.
         await this.letStepsGoOn(open);
         if (isMeant) await this.messages.send(open, RESUME_SIGNAL, resumeArguments(onlyBy), { requestId });
         return open;

@@ -59,9 +59,9 @@ export class Budgets {
     const id = `${run.runId}/${activityId}/${attempt}/waits`;
     await tellPurse(cluster, purseId, PURSE.waits, { ...run, id }, id);
     const reason = budgetReason(purse, purse.spent);
-    if (!(await runs.paused(known))) {
-      await signal(cluster, run, PAUSE_SIGNAL, pauseArguments({ reason, by: 'budget', at: Date.now() }));
-    }
+    const pause = () =>
+      signal(cluster, run, PAUSE_SIGNAL, pauseArguments({ reason, by: 'budget', at: Date.now() }));
+    if (!(await runs.paused(known))) await pause();
     if (!(await this.#isStillEmpty(cluster, purseId))) {
       await this.#resume(cluster, run);
       return undefined;
@@ -74,7 +74,12 @@ export class Budgets {
     if (!(await this.#isStillEmpty(cluster, purseId))) {
       await this.#unpauseStep(cluster, run, activityId);
       await this.#resume(cluster, run);
-    } else if ((await runs.lookAny(run))?.isStopping) await this.#unpauseStep(cluster, run, activityId);
+    } else {
+      const now = await runs.lookAny(run);
+      if (now?.isStopping) await this.#unpauseStep(cluster, run, activityId);
+      // It was let go on meanwhile, for another step. What a turn has not taken yet cannot be seen, and may pause it.
+      else if (now?.status === 'running' && !mayHaveMessages(now) && !(await runs.paused(now))) await pause();
+    }
     return ApplicationFailure.create({
       type: RUN_PAUSED,
       message: `the run is paused, ${reason}: this attempt was not begun`,
@@ -111,7 +116,9 @@ export class Budgets {
     const runs = new Runs(cluster);
     for (const run of waiting as RunRef[]) {
       const known = await runs.lookAny(run);
-      if (known?.status !== 'running' || (await runs.paused(known))?.by !== 'budget') continue;
+      if (known?.status !== 'running') continue;
+      const paused = await runs.paused(known);
+      if (paused && paused.by !== 'budget') continue;
       // Before the run, as a server does it: one that goes on must not wait for a step that does not.
       for (const { activityId } of known.pendingSteps.filter(isPausedWithItsRun)) {
         await this.#unpauseStep(cluster, run, activityId ?? '');
