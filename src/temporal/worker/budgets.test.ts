@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { costOf } from '../../core/cost/cost.js';
 import { silentLog } from '../../core/log.js';
 import type { Cluster } from '../cluster/connection.js';
+import { PURSE, type Purse } from '../cluster/conventions.js';
 import { CODE, RefusedCall, unavailable } from '../cluster/errors.js';
+import { tell, woken } from '../kept/purse.js';
+import { fromSingle, toPayloads } from '../translate/payload.js';
 import { Budgets } from './budgets.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -58,3 +61,33 @@ describe('what an attempt has spent', () => {
     expect([away.heard, away.said.length]).toEqual([[], 1]);
   });
 });
+
+describe('a run whose budget is met', () => {
+  const RUN = { workflowId: 'w', runId: 'r' };
+  const PURSE_ID = '$purse/1';
+
+  it('is known to wait, also when a server that found it not yet paused says that it was woken', async () => {
+    const purse: Purse = { amount: '1', currency: 'USD', spent: '1', root: 'w', waiting: [] };
+    const service = {
+      queryWorkflow: async () => ({ queryResult: toPayloads([JSON.stringify(purse)]) }),
+      describeWorkflowExecution: async () => ({ workflowExecutionInfo: { execution: RUN, status: 1 } }),
+      signalWorkflowExecution: async ({ workflowExecution, signalName, input }: Signal) => {
+        if (workflowExecution.workflowId === PURSE_ID)
+          tell(purse, signalName, JSON.parse(fromSingle(input) ?? 'null'));
+      },
+      pauseActivity: async () => tell(purse, PURSE.woken, woken(purse.waiting)),
+    };
+    const call = (ask: (of: typeof service) => Promise<unknown>) => ask(service);
+    const cluster = { namespace: 'n', identity: 'i', call } as unknown as Cluster;
+    const info = { workflowExecution: RUN, activityId: '1', attempt: 1 };
+    const budgets = new Budgets(() => cluster, 'me', silentLog);
+    expect(await budgets.refusal(info as never, PURSE_ID)).toMatchObject({ type: 'RunPaused' });
+    expect(purse.waiting).toMatchObject([RUN]);
+  });
+});
+
+interface Signal {
+  workflowExecution: { workflowId: string };
+  signalName: string;
+  input: ReturnType<typeof toPayloads>;
+}

@@ -56,8 +56,11 @@ export class Budgets {
     const runs = new Runs(cluster);
     const known = await runs.lookAny(run);
     if (known?.status !== 'running' || known.isStopping) return undefined;
-    const id = `${run.runId}/${activityId}/${attempt}/waits`;
-    await tellPurse(cluster, purseId, PURSE.waits, { ...run, id }, id);
+    const waits = (how: string) => {
+      const id = `${run.runId}/${activityId}/${attempt}/${how}`;
+      return tellPurse(cluster, purseId, PURSE.waits, { ...run, id }, id);
+    };
+    await waits('waits');
     const reason = budgetReason(purse, purse.spent);
     const pause = () =>
       signal(cluster, run, PAUSE_SIGNAL, pauseArguments({ reason, by: 'budget', at: Date.now() }));
@@ -71,6 +74,8 @@ export class Budgets {
       allowOneMore(cluster, info, this.identity),
       pauseStep(cluster, run, activityId),
     ]);
+    // Whoever was waking it may have found nothing paused yet, and the purse has spent since what it was filled with.
+    await waits('waitsPaused');
     if (!(await this.#isStillEmpty(cluster, purseId))) {
       await this.#unpauseStep(cluster, run, activityId);
       await this.#resume(cluster, run);
