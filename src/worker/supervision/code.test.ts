@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { takeOneIn } from '../../../test/share.js';
 import type { FromWorker } from '../../core/task.js';
 import { LoadError } from '../loading/load-error.js';
 import {
@@ -21,6 +22,8 @@ import {
 } from './supervised.fixture.js';
 
 prepareSupervision();
+
+takeOneIn(2);
 
 describe('the code', () => {
   test('is that which was read at the start, for processes that take the place of others as well', async () => {
@@ -184,9 +187,6 @@ describe('a change while a step of the code before is under way', () => {
   test('is said to wait for it', async () => {
     const waiting = `import { existsSync } from 'node:fs';
 import { step } from 'perdure';
-import { takeOneIn } from '../../../test/share.js';
-
-takeOneIn(2);
 export const hold = step({ name: 'hold', fn: async () => {
   while (!existsSync(new URL('./.released', import.meta.url))) await new Promise((resolve) => setTimeout(resolve, 10));
 } });`;
