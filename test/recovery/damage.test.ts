@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { takeOneIn } from '../share.js';
 import { freePort, plainEnvironment, Service, temporaryFolder, untilGone } from './service.js';
+
+takeOneIn(2);
 
 const workflows = fileURLToPath(new URL('../contract/workflows', import.meta.url));
 const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

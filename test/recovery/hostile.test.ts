@@ -5,6 +5,9 @@
 import { expect, test } from 'vitest';
 import { asTable, measure } from '../hostile/measure.js';
 import { HOSTILE_PROGRAMS } from '../hostile/programs.js';
+import { takeOneIn } from '../share.js';
+
+takeOneIn(2);
 
 const ALLOWED_MS = 20_000;
 

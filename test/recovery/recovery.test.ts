@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EmbeddedEngine } from '../../src/embedded/index.js';
 import { Ledger } from '../contract/ledger.js';
+import { takeOneIn } from '../share.js';
 import { freePort, Service, temporaryFolder, untilGone } from './service.js';
+
+takeOneIn(2);
 
 const workflows = fileURLToPath(new URL('../contract/workflows', import.meta.url));
 
