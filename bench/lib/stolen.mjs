@@ -14,22 +14,28 @@ export function watchStolen() {
   };
 }
 
-/** The measurement of several that least was taken from; it is not repeated where there is nothing to hope for. */
-export async function leastDisturbed(measure, tries) {
-  let best;
-  for (let left = tries; left > 0; left--) {
-    const stolen = watchStolen();
-    const measured = { ...(await measure()), stolen: stolen() };
-    if (best === undefined || measured.stolen < best.stolen) best = measured;
-    if (best.stolen <= MUCH_STOLEN) break;
-  }
-  return best;
+/**
+ * Measures until little was taken meanwhile, `tries` times at most. Of these the one that least was taken from counts; what was
+ * answered wrongly, or not at all, counts in all of them.
+ */
+export async function leastDisturbed(measure, tries, watch = watchStolen) {
+  const all = [];
+  do {
+    const stolen = watch();
+    all.push({ ...(await measure()), stolen: stolen() });
+  } while (all.at(-1).stolen > MUCH_STOLEN && all.length < tries);
+  const sum = (key) => all.reduce((total, each) => total + each[key], 0);
+  return {
+    ...all.reduce((best, each) => (each.stolen < best.stolen ? each : best)),
+    wrongAnswers: sum('wrongAnswers'),
+    unanswered: sum('unanswered'),
+    firstWrongAnswer: all.find((each) => each.firstWrongAnswer)?.firstWrongAnswer,
+  };
 }
 
 function ticks() {
   if (process.platform !== 'linux') return { all: 0, stolen: 0 };
   const fields = /^cpu +(.*)$/m.exec(readFileSync('/proc/stat', 'utf8'))[1].split(' ').map(Number);
   // user, nice, system, idle, iowait, irq, softirq, steal; what follows is in user already.
-  const [stolen = 0] = fields.slice(7, 8);
-  return { all: fields.slice(0, 8).reduce((sum, each) => sum + each, 0), stolen };
+  return { all: fields.slice(0, 8).reduce((sum, each) => sum + each, 0), stolen: fields[7] ?? 0 };
 }

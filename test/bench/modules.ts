@@ -34,6 +34,14 @@ export interface DocumentFiles {
   picture: string;
 }
 
+export const stolen: {
+  leastDisturbed<T extends object>(
+    measure: () => Promise<T>,
+    tries: number,
+    watch?: () => () => number,
+  ): Promise<T & { stolen: number }>;
+} = await import(at('lib/stolen.mjs'));
+
 export const statistics: {
   median(values: number[]): number;
   quantile(sorted: number[], q: number): number;
