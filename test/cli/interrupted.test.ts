@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type TestContext } from 'vitest';
 import { Workplace } from '../../src/cli/program.fixture.js';
 import { type Answerer, json, ScriptedServer, silence } from '../../src/client/scripted-server.fixture.js';
+import { isAlive } from '../is-alive.js';
 import { takeOneIn } from '../share.js';
 import { begin, beginProgramInTerminal, hasTerminal, MAIN, type Running, withoutEscapes } from './shell.js';
 
@@ -212,12 +213,3 @@ describe('in a terminal', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -5,6 +5,7 @@
  * workers, deploying other code, killing processes, lowering limits) have a system to themselves and take turns.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isAlive } from '../is-alive.js';
 import { afterwardsCases } from './cases/afterwards.js';
 import { authorFunctionCases } from './cases/author-functions.js';
 import { authoringCases } from './cases/authoring.js';
@@ -182,13 +183,4 @@ function systems(startSystem: StartSystem, cacheSize: number) {
     });
     for (const register of cases) register(stage);
   };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

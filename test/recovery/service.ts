@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isAlive } from '../is-alive.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const WAIT_MS = 50_000;
@@ -207,15 +208,6 @@ export async function untilGone(pids: Iterable<number>): Promise<void> {
     if (left.size === 0) return;
     if (Date.now() > deadline) throw new Error(`left behind: ${[...left].join(', ')}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    // A process that has ended but was not collected yet is not one that is left behind.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
   }
 }
 

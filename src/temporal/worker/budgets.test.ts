@@ -2,11 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { costOf } from '../../core/cost/cost.js';
 import { silentLog } from '../../core/log.js';
+import { type Paused, pausedAfter } from '../../core/run/pause.js';
 import type { Cluster } from '../cluster/connection.js';
-import { PURSE, type Purse } from '../cluster/conventions.js';
+import { MEMO, PURSE, type Purse } from '../cluster/conventions.js';
 import { CODE, RefusedCall, unavailable } from '../cluster/errors.js';
 import { tell, woken } from '../kept/purse.js';
-import { fromSingle, toPayloads } from '../translate/payload.js';
+import { fromPayloads, fromSingle, toPayload, toPayloads } from '../translate/payload.js';
 import { Budgets } from './budgets.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -66,23 +67,45 @@ describe('a run whose budget is met', () => {
   const RUN = { workflowId: 'w', runId: 'r' };
   const PURSE_ID = '$purse/1';
 
-  it('is known to wait, also when a server that found it not yet paused says that it was woken', async () => {
+  /** A cluster with the run and its purse, on which `meanwhile` happens while the step is being paused. */
+  function met(meanwhile: (world: { purse: Purse; run: { paused?: Paused } }) => void) {
     const purse: Purse = { amount: '1', currency: 'USD', spent: '1', root: 'w', waiting: [] };
+    const run: { paused?: Paused } = {};
     const service = {
       queryWorkflow: async () => ({ queryResult: toPayloads([JSON.stringify(purse)]) }),
-      describeWorkflowExecution: async () => ({ workflowExecutionInfo: { execution: RUN, status: 1 } }),
+      describeWorkflowExecution: async () => ({
+        workflowExecutionInfo: {
+          ...{ execution: RUN, status: 1 },
+          memo: { fields: { [MEMO.paused]: toPayload(JSON.stringify(run.paused ?? null)) } },
+        },
+      }),
       signalWorkflowExecution: async ({ workflowExecution, signalName, input }: Signal) => {
         if (workflowExecution.workflowId === PURSE_ID)
           tell(purse, signalName, JSON.parse(fromSingle(input) ?? 'null'));
+        else run.paused = pausedAfter(run.paused, signalName, fromPayloads(input));
       },
-      pauseActivity: async () => tell(purse, PURSE.woken, woken(purse.waiting)),
+      pauseActivity: async () => meanwhile({ purse, run }),
     };
     const call = (ask: (of: typeof service) => Promise<unknown>) => ask(service);
     const cluster = { namespace: 'n', identity: 'i', call } as unknown as Cluster;
     const info = { workflowExecution: RUN, activityId: '1', attempt: 1 };
-    const budgets = new Budgets(() => cluster, 'me', silentLog);
-    expect(await budgets.refusal(info as never, PURSE_ID)).toMatchObject({ type: 'RunPaused' });
+    const refusal = new Budgets(() => cluster, 'me', silentLog).refusal(info as never, PURSE_ID);
+    return { purse, run, refusal };
+  }
+
+  it('is known to wait, also when a server that found it not yet paused says that it was woken', async () => {
+    const { purse, refusal } = met(({ purse }) => tell(purse, PURSE.woken, woken(purse.waiting)));
+    expect(await refusal).toMatchObject({ type: 'RunPaused' });
     expect(purse.waiting).toMatchObject([RUN]);
+  });
+
+  it('is paused once more when it was let go on for another step meanwhile', async () => {
+    const { run, refusal } = met(({ run }) => {
+      expect(run.paused).toMatchObject({ by: 'budget' });
+      run.paused = undefined;
+    });
+    expect(await refusal).toMatchObject({ type: 'RunPaused' });
+    expect(run.paused).toMatchObject({ by: 'budget' });
   });
 });
 

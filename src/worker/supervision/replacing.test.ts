@@ -1,10 +1,10 @@
 /** What user code breaks does not stay broken. */
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { isAlive } from '../../../test/is-alive.js';
 import { takeOneIn } from '../../../test/share.js';
 import {
   expectWorks,
-  isAlive,
   lines,
   optionsOf,
   prepareSupervision,

@@ -1,6 +1,6 @@
 /** Worker processes under a supervisor, with an engine that is played: what the tests here share. */
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -215,15 +215,6 @@ export async function restartServer(): Promise<void> {
   link = attachWorkerLink(server, source, { authorize: () => true, log });
   server.listen(port, '127.0.0.1');
 }
-
-export const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-};
 
 export const said = (text: RegExp) => lines.find(({ message }) => text.test(message));
 

@@ -4,10 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
+import { isAlive } from '../../../test/is-alive.js';
 import { takeOneIn } from '../../../test/share.js';
 import {
   expectWorks,
-  isAlive,
   lines,
   optionsOf,
   prepareSupervision,
