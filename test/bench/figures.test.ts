@@ -110,6 +110,20 @@ describe('the comparison', () => {
     expect(unsound({}, ['peer broke off in round 1'])).toEqual(['peer broke off in round 1']);
   });
 
+  it('leaves out by name where a peer is past its limit, and excuses neither perdure nor a wrong answer', () => {
+    const samples = [
+      sample('peer', 1, 5),
+      sample('peer', 2, 0, { unanswered: 1_200 }),
+      sample('peer', 3, 4, { unanswered: 80 }),
+      sample('other', 1, 7, { wrongAnswers: 1, unanswered: 1 }),
+      sample('perdure', 1, 9, { unanswered: 2 }),
+    ];
+    const { sound, overloaded } = sideBySide.withoutOverloaded(samples);
+    expect(sound.map(({ system }) => system)).toEqual(['other', 'perdure']);
+    expect(overloaded).toEqual([expect.stringContaining('1,280'), expect.stringContaining('other: c')]);
+    expect(overloaded[0]).toContain('peer: c');
+  });
+
   it('says where the generator was the limit', () => {
     const busy = (perSecond: number, generatorBusy: number) =>
       limit.limitedByGenerator([sample('peer', 1, perSecond, { generatorBusy })], 40_000).length;

@@ -77,6 +77,7 @@ export const sideBySide: {
     what: string;
     met: boolean;
   }[];
+  withoutOverloaded(samples: object[]): { sound: { system: string }[]; overloaded: string[] };
 } = await import(at('lib/side-by-side.mjs'));
 
 export const limit: {
