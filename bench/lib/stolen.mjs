@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs';
 
 /** More than this changes what a measurement says. */
 export const MUCH_STOLEN = 0.05;
+/** A host that is busy is so for minutes: measuring again at once would find it as it was. */
+const PROBE_MS = 250;
+const PROBE_AGAIN_MS = 5_000;
+const MOST_PROBES = 24;
 
 /** To be called once the measurement is over: the share of all processor time that others had. 0 where that is not told. */
 export function watchStolen() {
@@ -15,12 +19,13 @@ export function watchStolen() {
 }
 
 /**
- * Measures until little was taken meanwhile, `tries` times at most. Of these the one that least was taken from counts; what was
- * answered wrongly, or not at all, counts in all of them.
+ * Measures until little was taken meanwhile, `tries` times at most, each when the host takes little. Of these the one that
+ * least was taken from counts; what was answered wrongly, or not at all, counts in all of them.
  */
-export async function leastDisturbed(measure, tries, watch = watchStolen) {
+export async function leastDisturbed(measure, tries, watch = watchStolen, quiet = untilQuiet) {
   const all = [];
   do {
+    if (all.length > 0) await quiet();
     const stolen = watch();
     all.push({ ...(await measure()), stolen: stolen() });
   } while (all.at(-1).stolen > MUCH_STOLEN && all.length < tries);
@@ -31,6 +36,16 @@ export async function leastDisturbed(measure, tries, watch = watchStolen) {
     unanswered: sum('unanswered'),
     firstWrongAnswer: all.find((each) => each.firstWrongAnswer)?.firstWrongAnswer,
   };
+}
+
+/** Waits while the host takes much, for two minutes at most. What nobody wants cannot be taken, so it wants some each time. */
+async function untilQuiet() {
+  for (let probes = 0; probes < MOST_PROBES; probes++) {
+    const stolen = watchStolen();
+    for (const end = performance.now() + PROBE_MS; performance.now() < end; );
+    if (stolen() <= MUCH_STOLEN) return;
+    await new Promise((resolve) => setTimeout(resolve, PROBE_AGAIN_MS));
+  }
 }
 
 function ticks() {

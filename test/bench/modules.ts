@@ -39,6 +39,7 @@ export const stolen: {
     measure: () => Promise<T>,
     tries: number,
     watch?: () => () => number,
+    quiet?: () => Promise<void>,
   ): Promise<T & { stolen: number }>;
 } = await import(at('lib/stolen.mjs'));
 

@@ -5,18 +5,25 @@ import { stolen } from './modules.js';
 /** Measures as often as it is asked, while so much is taken each time. */
 async function measured(shares: number[], answers: object[] = []) {
   let made = 0;
+  let waits = 0;
   const result = await stolen.leastDisturbed(
     async () => ({ wrongAnswers: 0, unanswered: 0, ...answers[made], number: ++made }),
     4,
     () => () => shares[made - 1]!,
+    async () => void waits++,
   );
-  return { made, result };
+  return { made, waits, result };
 }
 
 it('is measured once where little was taken, and no more often than it may be', async () => {
   expect((await measured([0.05])).made).toBe(1);
   expect((await measured([0.5, 0.01])).made).toBe(2);
   expect((await measured([0.5, 0.4, 0.2, 0.3, 0])).made).toBe(4);
+});
+
+it('waits for the host before it is measured again, and not before', async () => {
+  expect((await measured([0.05])).waits).toBe(0);
+  expect((await measured([0.5, 0.4, 0])).waits).toBe(2);
 });
 
 it('counts the one that least was taken from', async () => {
