@@ -9,8 +9,8 @@ import { processorMs } from './usage.mjs';
 
 /** A slow system is measured for longer, up to so many times, until each connection has had an answer. */
 const PATIENCE = 4;
-/** How often one cell is measured where the host takes the machine away meanwhile. */
-const TRIES = 4;
+/** How often one cell is measured where the host takes the machine away meanwhile. A single round is a look, and no result. */
+const triesOf = (rounds) => (rounds > 1 ? 4 : 1);
 /** Of the length of one measurement: by then the compiler has done its work. */
 const WARM_UP = 2;
 
@@ -27,7 +27,9 @@ export async function sideBySide({ cells, systems, rounds, seconds, before, warm
     for (const system of systems) {
       process.stdout.write(`round ${round} of ${rounds}: ${system.name} …`);
       try {
-        samples.push(...(await measureSystem({ system, round, cells, seconds, before, warmUp })));
+        samples.push(
+          ...(await measureSystem({ system, round, cells, seconds, before, warmUp, tries: triesOf(rounds) })),
+        );
       } catch (error) {
         // The others are worth measuring without it.
         broken.push(
@@ -65,7 +67,7 @@ export function withoutOverloaded(samples) {
   };
 }
 
-async function measureSystem({ system, round, cells, seconds, before, warmUp }) {
+async function measureSystem({ system, round, cells, seconds, before, warmUp, tries }) {
   const folder = temporaryFolder(system.name);
   const samples = [];
   const others = runningServers();
@@ -104,7 +106,7 @@ async function measureSystem({ system, round, cells, seconds, before, warmUp }) 
         });
         const processorMsPerRun = (processorMs(servers) - usedBefore) / loaded.answersWithWarmUp;
         return { ...loaded, processorMsPerRun };
-      }, TRIES);
+      }, tries);
       samples.push({ system: system.name, round, cell, workload, connections, ...measured });
       process.stdout.write(` ${number(measured.perSecond)}/s`);
     }
