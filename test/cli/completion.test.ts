@@ -20,6 +20,9 @@ const run = promisify(execFile);
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
+/** What somebody may have chosen as an id. */
+const HOSTILE = 'hostile $(touch pwned)';
+
 let place: string;
 let system: HttpSystem;
 let env: Record<string, string>;
@@ -39,7 +42,7 @@ beforeAll(async () => {
   system = await startSystem({ directory: fileURLToPath(new URL('workflows', import.meta.url)) });
   env = { PATH: `${join(place, 'bin')}:${process.env.PATH}`, HOME: place, PERDURE_SERVER: system.server.url };
   const client = createClient({ baseUrl: system.server.url });
-  for (const workflowId of ['order:one', 'order:two', 'other'])
+  for (const workflowId of ['order:one', 'order:two', 'other', HOSTILE, 'order:$(id)', '--yes'])
     await client.workflow('waits').start({ steps: 1 }, { workflowId });
 });
 afterAll(async () => {
@@ -104,6 +107,8 @@ describe.for(['bash', 'fish'] as const)('in %s', (shell) => {
     // The second place of run is its input, and every place of stop an id.
     expect(await offers('run', 'adds', '')).toEqual([]);
     expect(await offers('stop', 'other', 'ot')).toEqual(['other']);
+    // An id that would be taken for an option.
+    expect(await offers('stop', '')).not.toContain('--yes');
   });
 
   it('names and ids from the server that the line is about', async (context) => {
@@ -143,6 +148,15 @@ it('bash puts words together again that it has taken apart', async (context) => 
   expect(await offers('status', 'order:t')).toEqual(['two']);
 });
 
+it('bash gets ids so that nothing in them is obeyed', async (context) => {
+  need(context, 'bash');
+  const offers = (...words: string[]) => OFFERS.bash(['perdure', ...words]);
+  const quoted = String.raw`hostile\ \$\(touch\ pwned\)`;
+  expect(await offers('status', 'hos')).toEqual([quoted]);
+  expect(await offers('status', String.raw`hostile\ `)).toEqual([quoted]);
+  expect(await offers('status', 'order:$')).toEqual([String.raw`\$\(id\)`]);
+});
+
 /** Typed into a shell of their own, as people do it. */
 describe.for([
   ['bash', ['--norc', '--noprofile', '-i'], 'source completion.bash'],
@@ -153,6 +167,7 @@ describe.for([
     ['doc\t--tok\t-f\t', 'perdure doctor --token-file '],
     ['serve --engine te\t', 'perdure serve --engine temporal '],
     ['run wai\t', 'perdure run waits '],
+    ['status hos\t', String.raw`perdure status hostile\ \$\(touch\ pwned\) `],
   ])('%j', async ([typed, line], context) => {
     need(context, shell);
     if (!hasTerminal())

@@ -8,7 +8,7 @@ export function bashScript(models: CommandModel[]): string {
 
 ${tables(models)}
 _perdure_complete() {
-  local program=$1 typed='' word at='' place=1 flag='' i
+  local program=$1 typed='' word at='' place=1 flag='' quoting='' i
   local -a line=() server=()
   local quotes="'\\""
   # Bash takes words apart at = and :, and puts them together again from the last of these on.
@@ -60,11 +60,18 @@ _perdure_complete() {
     '<files>') compopt -o filenames 2>/dev/null; found=$(compgen -f -- "$typed") ;;
     '<folders>') compopt -o filenames 2>/dev/null; found=$(compgen -d -- "$typed") ;;
     '<workflows>') found=$("$program" __words workflows "$typed" \${server[@]+"\${server[@]}"} 2>/dev/null) ;;
-    '<ids>') found=$("$program" __words ids "$typed" \${server[@]+"\${server[@]}"} 2>/dev/null) ;;
+    '<ids>')
+      # Others have chosen the ids, and must not have chosen what this shell does: bash puts a word into the line as it is.
+      quoting=1 typed=\${typed//\\\\/} kept=\${kept//\\\\/}
+      found=$("$program" __words ids "$typed" \${server[@]+"\${server[@]}"} 2>/dev/null)
+      ;;
   esac
   while IFS= read -r word; do
     word=\${word%%$'\\t'*}
-    [[ -n $word && $word == "$typed"* ]] && COMPREPLY+=("\${word#"$kept"}")
+    [[ -n $word && $word == "$typed"* ]] || continue
+    word=\${word#"$kept"}
+    [[ -n $quoting ]] && printf -v word %q "$word"
+    COMPREPLY+=("$word")
   done <<<"$found"
 }
 

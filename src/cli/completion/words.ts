@@ -19,6 +19,9 @@ export async function printWords({ quick, catalog }: Connection, kind: WordKind,
     return runs.map(({ workflowId }) => workflowId);
   };
   const found = await (kind === 'workflows' ? namesOfWorkflows : newestIds)();
-  const words = [...new Set(found)].filter((word) => word.startsWith(prefix) && isPlain(word));
+  const words = [...new Set(found)].filter((word) => word.startsWith(prefix) && isWord(word));
   if (words.length > 0) process.stdout.write(`${words.join('\n')}\n`);
 }
+
+/** What begins with `-` would be an option, and others have chosen the ids. */
+const isWord = (text: string): boolean => isPlain(text) && !text.startsWith('-');
