@@ -27,6 +27,14 @@ const finished: Answerer = (response, received) => {
   return events(response, received);
 };
 
+/** Of a server of another version. */
+const unreadable: Answerer = (response, received) => {
+  response.setHeader('x-request-id', '1');
+  return stream([
+    `id: ${RUN}/1\nevent: history\ndata: [{"eventId":"1","eventTypeName":"TIMER_STARTED"}]\n\n`,
+  ])(response, received);
+};
+
 let server: ScriptedServer;
 beforeEach(async () => {
   server = await new ScriptedServer().listen();
@@ -45,6 +53,7 @@ describe('a start whose answer was lost ends with 3, so that no script starts tw
       /may be running/,
     ],
     ['the server does not know what its engine did', error(503, 'EngineUnavailableError'), /may be running/],
+    ['the server has failed on the way', error(500, 'InternalError'), /may be running/],
   ])('%s', async (_what, lost, says) => {
     for (const command of ['start', 'run']) {
       server.script(catalog, lost);
@@ -88,6 +97,42 @@ describe('a start whose answer was lost ends with 3, so that no script starts tw
   });
 });
 
+describe('what would happen twice if it were sent twice ends with 3 when its answer was lost', () => {
+  const status = ok({ workflowId: 'w', runId: RUN, status: 'running', workflowType: 'adds', catalog: 'c' });
+  const sends: [string, string[], Answerer[], string][] = [
+    ['a signal', ['signal', 'w', 'go'], [status, catalog], 'history'],
+    ['an update', ['update', 'w', 'push'], [status, catalog], 'history'],
+    ['feedback', ['feedback', 'w'], [status], 'history'],
+    ['a reset', ['reset', 'w', '--to-start'], [status, status], 'status'],
+  ];
+
+  it.each(sends)('%s', async (_what, args, before, look) => {
+    server.script(...before, hangUp);
+    const { code, stdout, stderr } = await perdure(...args);
+    expect(stderr).toMatch(
+      new RegExp(
+        `^perdure: there was no answer .*; the ${args[0]} may have been taken: look with \`perdure ${look} w\``,
+      ),
+    );
+    expect([code, stdout]).toEqual([3, '']);
+    expect(server.received.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('but with 5 when there is nobody to send it to', async () => {
+    server.script(hangUp);
+    expect(await perdure('feedback', 'w')).toMatchObject({ code: 5, stdout: '' });
+  });
+
+  it('a reset of several, with how far it came', async () => {
+    server.script(status, status, started, status, status, error(500, 'InternalError', {}, OURS));
+    const { code, stderr } = await perdure('reset', '--to-start', 'a', 'b', 'c');
+    expect(stderr).toMatch(
+      /^1 of 3 reset, b may be, and those after it are as they were\nperdure: there was no answer .*; the reset may have been taken/,
+    );
+    expect(code).toBe(3);
+  });
+});
+
 describe('a run that was started and is lost ends with 3, whatever it was lost by', () => {
   const proxy: Answerer = (response) => void response.writeHead(502).end('<h1>Bad gateway</h1>');
   it.each<[string, Answerer[]]>([
@@ -96,6 +141,7 @@ describe('a run that was started and is lost ends with 3, whatever it was lost b
     ['the token is not taken any longer', [error(401, 'UnauthorizedError')]],
     ['the result cannot be had', [finished, hangUp]],
     ['a proxy answers for the result', [finished, proxy]],
+    ['its events cannot be read', [unreadable]],
   ])('%s', async (_what, answers) => {
     server.script(catalog, started, ...answers);
     const { code, stdout, stderr } = await perdure('run', 'adds', '1');
@@ -172,5 +218,37 @@ describe('other answers', () => {
       /^1 of 3 terminated, b may be, and those after it are as they were\nperdure: no answer from /,
     );
     expect(ended.code).toBe(5);
+  });
+
+  it.each([
+    [401, 'UnauthorizedError', 2, /asks for a token .*--token/],
+    [429, 'TooManyRequestsError', 5, /TooManyRequestsError/],
+  ])('asks for no other where none is taken: %d', async (status, name, code, says) => {
+    server.script(error(status, name, {}, OURS));
+    const ended = await perdure('terminate', 'a', 'b', 'c');
+    expect(ended.stderr).toMatch(/^perdure: .*\n$/);
+    expect(ended.stderr).toMatch(says);
+    expect(ended.code).toBe(code);
+    expect(server.received).toHaveLength(1);
+  });
+
+  it('does not take a run for stopped that another one has taken the place of', async () => {
+    const runs = ['w', 'x'].map((workflowId) => ({ workflowId, runId: RUN, status: 'running' }));
+    server.script(
+      ok({ runs, count: 2, nextCursor: null }),
+      ok({ workflowId: 'w', runId: RUN, status: 'continued_as_new' }),
+      ok({ workflowId: 'x', runId: RUN, status: 'running' }),
+    );
+    const ended = await perdure('stop', '--filter', 'status=running', '--yes');
+    expect(ended.stderr).toMatch(
+      /\n1 of 2 asked to stop\nperdure: 1 could not be:\n {2}w: it was continued as new meanwhile, and goes on\n$/,
+    );
+    expect(ended.code).toBe(1);
+  });
+
+  it('says of a run that had ended that nothing was done to it', async () => {
+    server.script(ok({ workflowId: 'w', runId: RUN, status: 'completed' }));
+    const ended = await perdure('stop', 'w', '--run', RUN);
+    expect(ended).toMatchObject({ code: 0, stderr: 'w had ended before: completed\n' });
   });
 });

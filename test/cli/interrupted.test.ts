@@ -66,6 +66,11 @@ const COMMANDS: [args: string[], waitsIn: RegExp, says: RegExp][] = [
     /^perdure: interrupted; the update may have been taken: look with `perdure history w` before/m,
   ],
   [
+    ['signal', 'w', 'go', '1', '--no-check'],
+    /\/signal\//,
+    /^perdure: interrupted; the signal may have been taken: look with `perdure history w` before/m,
+  ],
+  [
     ['terminate', 'first', 'second', 'third'],
     /\/second\/.*terminate/,
     /^perdure: interrupted; 1 of 3 terminated, second may be, and those after it are as they were$/m,

@@ -5,13 +5,16 @@ import {
   ClientError,
   ConnectionError,
   type RunFilter,
+  type Stopped,
   UnexpectedAnswerError,
   type WorkflowHandle,
 } from '../../client/index.js';
 import { canDraw } from '../colours.js';
+import { lastWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { interruptible } from './interruption.js';
+import { sentOnce } from './once.js';
 import { plain, printJson, printJsonLine, say } from './screen.js';
 
 export interface Action {
@@ -21,6 +24,8 @@ export interface Action {
   past: string;
   /** Of what a filter finds, those that it can be done to. */
   only?: RunFilter;
+  /** A second one would be another: a reset makes a run each time. */
+  isOnce?: boolean;
   perform(handle: WorkflowHandle): Promise<object>;
 }
 
@@ -34,6 +39,9 @@ export interface Targets {
 
 const SHOWN = 5;
 
+/** What a server says that would say so of every run. */
+const TAKES_NONE = ['UnauthorizedError', 'TooManyRequestsError', 'StorageFullError'];
+
 export async function act(connection: Connection, action: Action, targets: Targets): Promise<void> {
   const { ids, run, filter, json } = targets;
   if ((ids.length === 0) === (filter === undefined)) {
@@ -45,9 +53,9 @@ export async function act(connection: Connection, action: Action, targets: Targe
   if (run !== undefined && ids.length !== 1)
     throw new CommandError(EXIT.wrongUse, '--run names one run of one id');
   if (filter === undefined && ids.length === 1) {
-    const answer = await action.perform(connection.quick.handle(ids[0]!, run));
+    const answer = await performOne(action, connection.quick.handle(ids[0]!, run));
     if (json) return printJson(answer);
-    return say(`${plain(ids[0]!)} was ${action.past}`);
+    return say(`${plain(ids[0]!)} ${endedBefore(answer) ?? `was ${action.past}`}`);
   }
   const handles = filter
     ? await found(connection, action, filter)
@@ -55,6 +63,20 @@ export async function act(connection: Connection, action: Action, targets: Targe
   if (handles.length === 0) return say('no run fits; nothing was done');
   if (filter) await confirm(action, handles, targets.yes);
   await performAll(action, handles, json);
+}
+
+async function performOne({ verb, isOnce, perform }: Action, handle: WorkflowHandle): Promise<object> {
+  if (!isOnce) return perform(handle);
+  // Whether anybody of ours is there, and the run, is told before something is sent that cannot be sent again.
+  await handle.status();
+  const look = `perdure status ${lastWord(handle.workflowId)}`;
+  return sentOnce(verb, look, (signal) => Promise.race([perform(handle), whenAborted(signal)]));
+}
+
+/** A stop changes nothing of a run that has ended, and says what it is. */
+function endedBefore(answer: Partial<Stopped>): string | undefined {
+  const { status = 'running' } = answer;
+  return status === 'running' ? undefined : `had ended before: ${status.replaceAll('_', ' ')}`;
 }
 
 async function found(
@@ -100,18 +122,16 @@ async function ask(question: string): Promise<string | undefined> {
   }
 }
 
-async function performAll(
-  { past, perform }: Action,
-  handles: WorkflowHandle[],
-  json?: boolean,
-): Promise<void> {
+async function performAll(action: Action, handles: WorkflowHandle[], json?: boolean): Promise<void> {
+  const { past } = action;
   const problems: string[] = [];
   let done = 0;
   const isLive = canDraw(process.stderr) && !json;
   let under = handles[0]!;
-  let lost = false;
+  let isRefused = false;
+  let isCutShort = false;
   const soFar = () =>
-    `${done} of ${handles.length} ${past}, ${under.workflowId} may be, and those after it are as they were`;
+    `${done} of ${handles.length} ${past}, ${under.workflowId} ${isRefused ? 'is not' : 'may be'}, and those after it are as they were`;
   try {
     await interruptible(
       () => `; ${soFar()}`,
@@ -121,14 +141,18 @@ async function performAll(
         for (const [at, handle] of handles.entries()) {
           under = handle;
           try {
-            const answer = await Promise.race([perform(handle), interrupted]);
-            done++;
+            const answer: Partial<Stopped> = await Promise.race([performOne(action, handle), interrupted]);
             if (json) printJsonLine(answer);
+            // What was found is one run, and another has taken its place since.
+            if (answer.status === 'continued_as_new')
+              problems.push(`  ${plain(handle.workflowId)}: it was continued as new meanwhile, and goes on`);
+            else done++;
           } catch (error) {
             // One that has ended meanwhile must not keep the others from being done.
             if (!(error instanceof ClientError) || typeof error.status !== 'number') throw error;
-            // Nor would it be of use to ask another program for each of them.
-            if (error instanceof UnexpectedAnswerError && at === 0) throw error;
+            // Nor would it be of use to ask another program for each of them, or one that takes none.
+            isRefused = TAKES_NONE.includes(error.name);
+            if (isRefused || (error instanceof UnexpectedAnswerError && at === 0)) throw error;
             problems.push(`  ${plain(handle.workflowId)}: ${error.message}`);
           }
           if (isLive) process.stderr.write(`\r\u001b[K${at + 1} of ${handles.length}`);
@@ -136,13 +160,16 @@ async function performAll(
       },
     );
   } catch (error) {
-    lost = error instanceof ConnectionError;
+    isCutShort = isRefused ? under !== handles[0] : isLost(error);
     throw error;
   } finally {
     if (isLive) process.stderr.write('\r\u001b[K');
-    if (lost) say(plain(soFar()));
+    if (isCutShort) say(plain(soFar()));
   }
   say(`${done} of ${handles.length} ${past}`);
   if (problems.length > 0)
     throw new CommandError(EXIT.failed, [`${problems.length} could not be:`, ...problems].join('\n'));
 }
+
+const isLost = (error: unknown): boolean =>
+  error instanceof ConnectionError || (error instanceof CommandError && error.exitCode === EXIT.lost);

@@ -1,12 +1,15 @@
 /**
  * How a command that calls a server ends. Exit codes: 0 success, 1 the workflow failed, 2 wrong use, 3 started but
- * watching was lost, 4 not found, 5 the server cannot be reached, 130 interrupted while the run goes on.
+ * watching was lost, or sent but the answer was, 4 not found, 5 the server cannot be reached, 130 interrupted while the run
+ * goes on.
  */
 import {
   ApiError,
   CallTimeoutError,
   ClientError,
   ConnectionError,
+  EngineUnavailableError,
+  InternalError,
   UnexpectedAnswerError,
   WorkflowOutcomeError,
 } from '../../client/index.js';
@@ -36,6 +39,16 @@ export class CommandError extends Error {
 export interface Called {
   server: string;
   token: { value: string | undefined; source: string };
+}
+
+/**
+ * Whether nobody has said that a call was not taken: the answer never came, or somebody who stands between gave another one, or
+ * the server cannot tell what it did with it.
+ */
+export function mayBeTaken(error: unknown): boolean {
+  if (error instanceof ConnectionError) return !error.isUnsent;
+  if (error instanceof UnexpectedAnswerError) return true;
+  return error instanceof EngineUnavailableError || error instanceof InternalError;
 }
 
 /** Undefined for what is our own bug. */

@@ -7,6 +7,7 @@ import type { Connection } from './connection.js';
 import { CommandError, EXIT } from './failure.js';
 import { type Given, readInput, requireFit } from './input.js';
 import { interruptible } from './interruption.js';
+import { sentOnce } from './once.js';
 import { plain, printJson, say } from './screen.js';
 
 export interface Message {
@@ -15,6 +16,9 @@ export interface Message {
   json?: boolean;
   check: boolean;
 }
+
+/** What has come in is in the history. */
+const lookAt = (id: string): string => `perdure history ${lastWord(id)}`;
 
 const PLURAL = { signal: 'signals', query: 'queries', update: 'updates' } as const;
 
@@ -28,18 +32,13 @@ export async function message(
   const handle = connection.quick.handle(id);
   const { workflowType, catalog } = await handle.status();
   if (check) await requireHandler(connection, { workflowType, catalog }, kind, name, payload);
-  if (kind !== 'signal') {
-    // What it does takes as long as the author's code does.
-    const told =
-      kind === 'query'
-        ? ''
-        : `; the update may have been taken: look with \`perdure history ${lastWord(id)}\` before you send it again`;
-    const ask = (signal: AbortSignal) => handle[kind](name, payload, { signal });
-    return printJson(await interruptible(told, ask));
-  }
-  const answer = await handle.signal(name, payload);
-  if (json) return printJson(answer);
-  say(`${plain(name)} was sent to ${plain(answer.workflowId)}`);
+  // What queries and updates do takes as long as the author's code does.
+  if (kind === 'query')
+    return printJson(await interruptible('', (signal) => handle.query(name, payload, { signal })));
+  const send = (signal: AbortSignal) => handle[kind](name, payload, { signal });
+  const answer = await sentOnce(kind, lookAt(id), send);
+  if (json || kind === 'update') return printJson(answer);
+  say(`${plain(name)} was sent to ${plain(id)}`);
 }
 
 /** A declared one is held against its schema; one that is not declared may be there all the same. */
@@ -75,7 +74,11 @@ export async function feedback(
   { quick }: Connection,
   { id, given, json }: Omit<Message, 'check'>,
 ): Promise<void> {
-  const answer = await quick.handle(id).feedback(await readInput(given));
+  const payload = await readInput(given);
+  const handle = quick.handle(id);
+  // Whether anybody of ours is there is told before something is sent that cannot be sent again.
+  await handle.status();
+  const answer = await sentOnce('feedback', lookAt(id), (signal) => handle.feedback(payload, { signal }));
   if (json) return printJson(answer);
   say(`the feedback was sent to ${plain(answer.workflowId)}`);
 }

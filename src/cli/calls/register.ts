@@ -244,7 +244,9 @@ function addActing(add: Add): void {
   );
   add('reset [id...]', 'start runs anew after a completed step, or from their beginning', [
     ...[...many(), reasonOption(), new Option('--step <name>', 'go on after this step').conflicts('toStart')],
-    new Option('--occurrence <number>', 'which execution of the step').argParser(wholeNumber(1, 1_000_000)),
+    new Option('--occurrence <number>', 'which execution of the step')
+      .argParser(wholeNumber(1, 1_000_000))
+      .conflicts('toStart'),
     new Option('--to-start', 'begin anew'),
   ]).action(
     calling(async (connection, flags, ids, command) => {
@@ -255,7 +257,7 @@ function addActing(add: Add): void {
         const { workflowId, startedRunId: runId } = await handle.reset({ ...point, reason });
         return { workflowId, runId };
       };
-      const action: Action = { verb: 'reset', past: 'reset', perform };
+      const action: Action = { verb: 'reset', past: 'reset', isOnce: true, perform };
       await (await import('./acting.js')).act(connection, action, { ids, run, filter, yes, json });
     }),
   );

@@ -1,14 +1,9 @@
 /** `run` and `start`. */
-import {
-  ClientError,
-  ConnectionError,
-  UnexpectedAnswerError,
-  type WorkflowHandle,
-} from '../../client/index.js';
+import type { WorkflowHandle } from '../../client/index.js';
 import { groundsForInput } from '../../http/schema/grounds.js';
 import { lastWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
-import { CommandError, EXIT } from './failure.js';
+import { CommandError, EXIT, mayBeTaken } from './failure.js';
 import { findWorkflow, type Given, readInput, requireFit } from './input.js';
 import { Interruption } from './interruption.js';
 import { plain, printJson, say } from './screen.js';
@@ -70,7 +65,7 @@ async function begin(
   } catch (error) {
     const look = `it may be running, look with \`${id === undefined ? 'perdure list' : `perdure status ${lastWord(id)}`}\` before you start it again`;
     if (interruption.signal.aborted) throw interruption.toldAs(` while ${name} was started: ${look}`, error);
-    if (!mayHaveStarted(error)) throw error;
+    if (!mayBeTaken(error)) throw error;
     throw new CommandError(
       EXIT.lost,
       `there was no answer when ${name} was started (${(error as Error).message}): ${look}`,
@@ -78,14 +73,4 @@ async function begin(
   } finally {
     interruption.end();
   }
-}
-
-/**
- * Whether nobody has said that it was not: the answer never came, or somebody who stands between gave another one, or the
- * server cannot tell what its engine did with it.
- */
-function mayHaveStarted(error: unknown): boolean {
-  if (error instanceof ConnectionError) return !error.isUnsent;
-  if (error instanceof UnexpectedAnswerError) return true;
-  return error instanceof ClientError && error.name === 'EngineUnavailableError';
 }

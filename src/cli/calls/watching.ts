@@ -3,13 +3,7 @@
  * anew in a terminal, one line for each change elsewhere.
  */
 import { setTimeout } from 'node:timers/promises';
-import {
-  ClientError,
-  type RunEvent,
-  type Why,
-  type WorkflowHandle,
-  WorkflowOutcomeError,
-} from '../../client/index.js';
+import { type RunEvent, type Why, type WorkflowHandle, WorkflowOutcomeError } from '../../client/index.js';
 import { canDraw, err } from '../colours.js';
 import { lastWord } from '../shell-word.js';
 import { CommandError, EXIT } from './failure.js';
@@ -47,9 +41,9 @@ export async function watch(
     const again = `perdure watch ${lastWord(handle.workflowId)}`;
     if (signal.aborted)
       throw interruption.toldAs(`; ${handle.workflowId} goes on. \`${again}\` shows it again`, error);
+    if (error instanceof WorkflowOutcomeError) throw error;
     // Whatever it was that kept it from being seen: it was started, and another start would be a second one.
-    if (!(error instanceof ClientError) || error instanceof WorkflowOutcomeError) throw error;
-    const lost = `${handle.workflowId} was started, but watching it was lost (${error.message})`;
+    const lost = `${handle.workflowId} was started, but watching it was lost (${(error as Error).message})`;
     throw new CommandError(EXIT.lost, `${lost}: do not start it again, \`${again}\` shows it`);
   } finally {
     interruption.end();
