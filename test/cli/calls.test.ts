@@ -230,6 +230,13 @@ describe('bad input', () => {
     ['nothing to stop', ['stop'], {}, 2, /say what to stop/],
     ['ids and a filter', ['stop', 'a', '--filter', 'status=running'], {}, 2, /and not both/],
     ['nowhere to reset to', ['reset', 'a'], {}, 2, /--step NAME, or --to-start/],
+    [
+      'an occurrence of the start',
+      ['reset', 'a', '--to-start', '--occurrence', '2'],
+      {},
+      2,
+      /--occurrence.*cannot be used with.*--to-start/,
+    ],
     ['a server that is no URL', ['list', '--server', 'localhost'], {}, 2, /--server.*URL/],
     ['an unknown flag', ['list', '--limt', '3'], {}, 2, /--limt/],
     ['a catalog that nobody has', ['catalog', '--catalog', 'nope'], {}, 4, /nope/],
@@ -320,7 +327,16 @@ describe('reading', () => {
 
     const history = await perdure(['history', id]);
     expect(history.stdout).toMatch(/^ {4}1 {2}\S+ {2}WORKFLOW_EXECUTION_STARTED\n/);
-    const { events } = await json(['history', id, '--payloads']);
+    const { events, ...page } = await json(['history', id, '--payloads']);
+    expect(page).toEqual({
+      workflow: expect.objectContaining({
+        workflowId: id,
+        status: 'completed',
+        historyLength: events.length,
+      }),
+      runId: expect.any(String),
+      nextPageToken: null,
+    });
     expect(events.at(-1)).toMatchObject({ eventTypeName: 'WORKFLOW_EXECUTION_COMPLETED' });
     expect(JSON.stringify(events)).toContain('"now"');
     const followed = await perdure(['history', id, '--follow', '--json']);

@@ -1,6 +1,6 @@
 /** `status`, `result`, `input`, `history`, `trace`, `watch`, `list` and `catalog`. */
 
-import type { RunEvent, RunFilter, RunListEntry } from '../../client/index.js';
+import type { HistoryPage, RunEvent, RunFilter, RunListEntry, WorkflowHandle } from '../../client/index.js';
 import { out } from '../colours.js';
 import { plainJson } from '../plain.js';
 import { lastWord } from '../shell-word.js';
@@ -19,6 +19,8 @@ interface Target {
 
 /** What a run waits for, of one that waits for many things. */
 const MOST_REASONS = 5;
+
+const EVENTS_AT_A_TIME = 500;
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -97,11 +99,7 @@ export async function history(
   const { runId } = await quick.handle(id, run).status();
   const events = (follow ? patient : quick).handle(id, run ?? (follow ? undefined : runId));
   const options = { includePayloads: payloads ?? false };
-  if (json && !follow) {
-    const all = [];
-    for await (const { runId: _, ...event } of events.history(options)) all.push(event);
-    return printJson({ runId, events: all });
-  }
+  if (json && !follow) return printJson(await wholeHistory(events, options));
   const progress = new Progress(out);
   const show = (event: RunEvent) => {
     if (json) return printJsonLine(event);
@@ -117,6 +115,21 @@ export async function history(
   await interruptible(goesOn('history --follow', id, 'shows it'), async (signal) => {
     for await (const event of events.history({ ...options, follow, signal })) show(event);
   });
+}
+
+/** As the API would give it on one page. */
+async function wholeHistory(
+  handle: WorkflowHandle,
+  options: { includePayloads: boolean },
+): Promise<HistoryPage> {
+  const pageSize = EVENTS_AT_A_TIME;
+  const whole = await handle.historyPage({ ...options, pageSize });
+  for (let pageToken = whole.nextPageToken; pageToken; ) {
+    const page = await handle.historyPage({ ...options, pageSize, pageToken });
+    whole.events.push(...page.events);
+    pageToken = page.nextPageToken;
+  }
+  return { ...whole, nextPageToken: null };
 }
 
 export async function watchRun({ quick, patient }: Connection, { id, run, json }: Target): Promise<void> {
