@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -29,4 +29,17 @@ it.each([
 it('leaves out what is undefined, such as a variable that is not set', async () => {
   const found = await config('server: "http://a", token: process.env.PERDURE_NO_SUCH_VARIABLE');
   expect(found?.values).toEqual({ server: 'http://a' });
+});
+
+it.runIf(process.platform === 'linux')('is read where nothing can be written beside it', async () => {
+  // Root may write into any folder, but nobody a file whose path is longer than this.
+  const longest = 4_095 - '/perdure.config.ts'.length;
+  let deep = folder;
+  while (deep.length < longest) {
+    const room = longest - deep.length - 1;
+    deep = join(deep, 'x'.repeat(room > 250 ? 120 : room));
+  }
+  mkdirSync(deep, { recursive: true });
+  writeFileSync(join(deep, 'perdure.config.ts'), 'export default { server: "http://a" as string };');
+  expect((await findConfig(deep))?.values).toEqual({ server: 'http://a' });
 });

@@ -48,7 +48,7 @@ async function load(path: string): Promise<unknown> {
 
 async function loadJavaScript(path: string): Promise<unknown> {
   try {
-    return ((await import(pathToFileURL(path).href)) as { default: unknown }).default;
+    return await defaultOf(pathToFileURL(path).href);
   } catch (error) {
     // Node does not say on which line it is wrong; who makes a bundle of it does.
     if (error instanceof SyntaxError)
@@ -66,14 +66,23 @@ function lineOf(path: string, error: unknown): string {
 /** Next to the file, so that what it imports is found; gone as soon as it is loaded. */
 async function loadTypeScript(path: string): Promise<unknown> {
   const { bundleModule } = await import('../../worker/loading/module.js');
+  const code = await bundleModule(path);
   const built = join(dirname(path), `.${basename(path)}.${process.pid}.mjs`);
-  writeFileSync(built, await bundleModule(path));
   try {
-    return ((await import(pathToFileURL(built).href)) as { default: unknown }).default;
+    writeFileSync(built, code);
+  } catch {
+    // In an image the folder is often another user's, or read-only. Without one, all but the packages that it imports is found.
+    return defaultOf(`data:text/javascript,${encodeURIComponent(code)}`);
+  }
+  try {
+    return await defaultOf(pathToFileURL(built).href);
   } finally {
     rmSync(built, { force: true });
   }
 }
+
+const defaultOf = async (url: string): Promise<unknown> =>
+  ((await import(url)) as { default: unknown }).default;
 
 function checked(path: string, given: unknown): ConfigFile {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
