@@ -28,17 +28,17 @@ export class StepBook {
 
   /** @throws UsageError for what is no step of these workflows */
   mock(step: StepLike, fn: MockFunction): void {
-    const name = this.nameOf(step);
+    const names = this.#namesOf(step);
     if (typeof fn !== 'function') {
       throw new UsageError(
-        `the mock of step "${name}" is ${describe(fn)}: give a function like the step's own`,
+        `the mock of step "${names[0]}" is ${describe(fn)}: give a function like the step's own`,
       );
     }
-    this.#mocks.set(name, fn);
+    for (const name of names) this.#mocks.set(name, fn);
   }
 
   unmock(step: StepLike): void {
-    this.#mocks.delete(this.nameOf(step));
+    for (const name of this.#namesOf(step)) this.#mocks.delete(name);
   }
 
   unmockAll(): void {
@@ -70,15 +70,33 @@ export class StepBook {
   }
 
   calls(workflowId: string, step: StepLike): StepCall[] {
-    const name = this.nameOf(step);
+    const names = this.#namesOf(step);
     return this.#calls
       .filter((call) => call.workflowId === workflowId)
-      .filter((call) => call.stepName === name || `${call.workflowType}#${call.stepName}` === name)
+      .filter(
+        ({ workflowType, stepName }) =>
+          names.includes(stepName) || names.includes(`${workflowType}#${stepName}`),
+      )
       .map(({ input, attempt }) => ({ input, attempt }));
   }
 
+  /**
+   * The names that stand for the step: its own or, of a definition where others have a step of that name too, `workflow#step` for
+   * each workflow that has this very one. @throws UsageError for what is no step of these workflows
+   */
+  #namesOf(step: StepLike): string[] {
+    const name = this.#nameOf(step);
+    const definition = typeof step === 'string' ? undefined : stepDefinition(step);
+    const file = definition && fileOfStep(definition);
+    if (file === undefined) return [name];
+    const namesakes = this.loaded.steps.namesakes(name);
+    const same = namesakes.filter((each) => fileOfStep(each.definition) === file);
+    if (same.length === 0 || same.length === namesakes.length) return [name];
+    return same.map(({ workflowType }) => `${workflowType}#${name}`);
+  }
+
   /** @throws UsageError for what is no step of these workflows */
-  nameOf(step: StepLike): string {
+  #nameOf(step: StepLike): string {
     const name = typeof step === 'string' ? step : stepDefinition(step)?.name;
     if (name === undefined) {
       const workflow = workflowDefinition(step)?.name;

@@ -4,6 +4,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { stepContext } from '../../src/sdk/index.js';
 import { createTestEnvironment } from '../../src/testing/index.js';
 import { EnvironmentStage, START, workflows } from './environment.fixture.js';
+import { send as leftSend } from './workflows/namesakes/left/steps.js';
+import left from './workflows/namesakes/left/workflow.js';
+import right from './workflows/namesakes/right/workflow.js';
 import { fetchPrice, note } from './workflows/stepping/steps.js';
 import { identity, ownStep, parallelNotes, price, twoNotes } from './workflows/stepping/workflow.js';
 import { approval, identified, patient } from './workflows/waiting/workflow.js';
@@ -80,6 +83,20 @@ describe('mocks', () => {
     stage.env.mock(fetchPrice, () => ({ cents: 1 }));
     stage.env.unmock();
     await expect(stage.env.run('price', 'tea')).rejects.toThrow('there is no shop');
+  });
+
+  test('by definition, for that step alone where another workflow has one of the same name', async () => {
+    stage.env.mock(leftSend, (text) => `mocked ${text}`);
+    const [one, other] = await Promise.all([stage.env.start(left, 'tea'), stage.env.start(right, 'tea')]);
+    expect(await one.result()).toBe('mocked tea');
+    expect(await other.result()).toBe('right sent tea');
+    expect(one.calls(leftSend)).toEqual([{ input: 'tea', attempt: 1 }]);
+    expect(other.calls(leftSend)).toEqual([]);
+    expect(other.calls('send')).toHaveLength(1);
+    stage.env.unmock(leftSend);
+    expect(await stage.env.run(left, 'tea')).toBe('left sent tea');
+    stage.env.mock('send', () => 'both');
+    expect([await stage.env.run(left, 'tea'), await stage.env.run(right, 'tea')]).toEqual(['both', 'both']);
   });
 
   test('a step that is not mocked runs for real, with its context', async () => {

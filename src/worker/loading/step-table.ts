@@ -27,6 +27,14 @@ export class StepTable {
     return this.#byWorkflow.get(workflowType)?.get(stepName) ?? BUILT_IN_STEPS.get(stepName);
   }
 
+  /** The workflows that bring along a step of that name, each with its own. */
+  namesakes(stepName: string): { workflowType: string; definition: StepDefinition }[] {
+    return [...this.#byWorkflow].flatMap(([workflowType, steps]) => {
+      const definition = steps.get(stepName);
+      return definition ? [{ workflowType, definition }] : [];
+    });
+  }
+
   /** Whether any workflow has the step, by its name or by `workflow#step`. */
   has(name: string): boolean {
     const [workflowType, stepName] = name.split('#');

@@ -1,0 +1,4 @@
+import { step } from 'perdure';
+
+/** Its neighbour has another one of that name. */
+export const send = step({ name: 'send', fn: async (text: string) => `right sent ${text}` });
