@@ -2,7 +2,7 @@
 import type { Catalog, RegisteredWorkflow } from '../core/catalog.js';
 import { PerdureError } from '../core/errors.js';
 import type { Engine } from '../engine.js';
-import { groundsForInput } from './schema/grounds.js';
+import { groundsForInput, inputAsTaken } from './schema/grounds.js';
 import type { PayloadCheck } from './wire/payload-check.js';
 
 export class StartTargets {
@@ -17,7 +17,8 @@ export class StartTargets {
   async resolve(catalogName: string, name: string, input: unknown): Promise<string> {
     const target = await this.find(catalogName, name);
     const { name: workflowType } = target.entry;
-    this.payloads.check(groundsForInput(target), input, 'input', `workflow "${workflowType}"`);
+    const grounds = groundsForInput(target);
+    this.payloads.check(grounds, inputAsTaken(input, grounds), 'input', `workflow "${workflowType}"`);
     return workflowType;
   }
 

@@ -2,10 +2,22 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_STEP_RETRY } from '../core/run/retry.js';
 import { stepDefinition, workflowDefinition } from './definition.js';
 import { DefinitionError, defineQuery, defineSignal, step, workflow, z } from './index.js';
+import { parseInput } from './workflow.js';
 
 const fn = () => {};
 
 describe('a definition', () => {
+  test('takes null for no input where its schema takes none, and not null', async () => {
+    const parsed = (inputSchema: z.ZodType) =>
+      parseInput(workflowDefinition(workflow({ name: 'w', inputSchema, fn }))!, null);
+    expect(parsed(z.string().default('none'))).toBe('none');
+    expect(parsed(z.string().nullable().default('none'))).toBe(null);
+    const later = z.string().refine(async () => true);
+    expect(await parsed(later.default('none'))).toBe('none');
+    expect(() => parsed(z.string())).toThrow('received null');
+    await expect(async () => parsed(later)).rejects.toThrow('received null');
+  });
+
   test('is found on what workflow() and step() give', () => {
     const order = workflow({
       name: 'order',

@@ -18,7 +18,7 @@ import { DefinitionError, UsageError } from './errors.js';
 import type { CallInput, Exact, Fitting, Later, Result } from './inference.js';
 import { checkOptions } from './options.js';
 import { currentRuntime, hasRuntime, type WorkflowInfo } from './runtime.js';
-import { checkValue, parse, type Schema } from './schema.js';
+import { checkValue, isPromise, parse, type Schema } from './schema.js';
 import { inCurrentScope } from './scope.js';
 import { resolveRetry, resolveStepOptions, type StepOptions } from './step-options.js';
 
@@ -248,9 +248,33 @@ export function contextOf(definition: WorkflowDefinition): WorkflowContext {
   };
 }
 
-/** The parsed input of a workflow, or a promise of it. @throws ValidationError */
-export function parseInput(definition: WorkflowDefinition, input: unknown): unknown {
-  return parse(definition.inputSchema, input, `input of workflow "${definition.name}"`);
+/**
+ * The parsed input of a workflow, or a promise of it. A caller of the API cannot leave it out, and gives null: that is none where
+ * the schema takes none, and not null. @throws ValidationError
+ */
+export function parseInput({ name, inputSchema }: WorkflowDefinition, input: unknown): unknown {
+  const parsed = (value: unknown) => parse(inputSchema, value, `input of workflow "${name}"`);
+  if (input !== null) return parsed(input);
+  return orElse(
+    () => parsed(null),
+    (error) =>
+      orElse(
+        () => parsed(undefined),
+        () => {
+          throw error;
+        },
+      ),
+  );
+}
+
+/** What the work gives or, where it fails, what `instead` does; at once where the work does. */
+function orElse(work: () => unknown, instead: (error: unknown) => unknown): unknown {
+  try {
+    const given = work();
+    return isPromise(given) ? given.catch(instead) : given;
+  } catch (error) {
+    return instead(error);
+  }
 }
 
 /** The parsed output of a workflow, or a promise of it. @throws ValidationError */

@@ -13,6 +13,7 @@ import type adds from '../cli/workflows/adds/workflow.js';
 import type waits from '../cli/workflows/waits/workflow.js';
 import type { HttpSystem, StartHttp } from '../http/system.js';
 import type counting from './workflows/counting/workflow.js';
+import type greeting from './workflows/greeting/workflow.js';
 
 const WORKFLOWS = fileURLToPath(new URL('..', import.meta.url));
 
@@ -92,6 +93,14 @@ export function clientOverChains(startSystem: StartHttp): void {
     system = await startSystem({ directory: `${WORKFLOWS}client/workflows` });
   });
   afterAll(() => system?.stop());
+
+  it('leaves out an input that may be left out', async () => {
+    const greetings = createClient({ baseUrl: system.server.url }).workflow<typeof greeting>('greeting');
+    expect(await greetings.run()).toBe('hello nobody');
+    expect(await greetings.run({ name: 'ada' })).toBe('hello ada');
+    const env = { PERDURE_SERVER: system.server.url };
+    expect(await call(['run', 'greeting'], { env })).toMatchObject({ code: 0, stdout: '"hello nobody"\n' });
+  });
 
   it('follows a history over continue-as-new: every event of every run, from the run that was started', async () => {
     const client = createClient({ baseUrl: system.server.url });

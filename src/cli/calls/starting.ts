@@ -1,6 +1,6 @@
 /** `run` and `start`. */
 import type { WorkflowHandle } from '../../client/index.js';
-import { groundsForInput } from '../../http/schema/grounds.js';
+import { groundsForInput, inputAsTaken } from '../../http/schema/grounds.js';
 import { lastWord } from '../shell-word.js';
 import type { Connection } from './connection.js';
 import { CommandError, EXIT, mayBeTaken } from './failure.js';
@@ -54,7 +54,8 @@ async function begin(
   if (check) {
     const { inputSchema: published, accepts } = entry;
     const whose = `workflow "${entry.name}"`;
-    requireFit({ published, grounds: groundsForInput({ entry, accepts }), whose }, input ?? null, 'input');
+    const grounds = groundsForInput({ entry, accepts });
+    requireFit({ published, grounds, whose }, inputAsTaken(input ?? null, grounds), 'input');
   }
   const interruption = new Interruption();
   try {

@@ -118,6 +118,20 @@ describe('start', () => {
     );
   });
 
+  it('takes null for no input where the workflow takes none', async () => {
+    const [workflow] = engine.catalogs.get('default')!.workflows;
+    const taking = (orNothing: object) =>
+      engine.catalogs.set('default', {
+        catalog: 'default',
+        workflows: [{ ...workflow!, accepts: { input: { schema: { type: 'string' }, ...orNothing } } }],
+      });
+    const start = () => post('/workflow/start', { workflowName: workflow!.entry.name, input: null });
+    taking({});
+    expect((await start()).status).toBe(400);
+    taking({ orNothing: true });
+    expect((await start()).status).toBe(200);
+  });
+
   it('reads a changed catalog anew', async () => {
     await post('/workflow/start', { workflowName: 'greeting', input: { name: 'Ada' } });
     const { entry } = engine.catalogs.get('default')!.workflows[0]!;

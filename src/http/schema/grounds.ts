@@ -20,6 +20,10 @@ export function groundsForInput({ entry, accepts }: Takes): Grounds | undefined 
   return groundsOf(accepts?.input, entry.inputSchema);
 }
 
+/** An input that is null is none where the workflow takes none: its caller cannot leave it out. */
+export const inputAsTaken = (input: unknown, grounds: Grounds | undefined): unknown =>
+  input === null && grounds?.orNothing ? undefined : input;
+
 export function groundsForMessage(
   { entry, accepts }: Takes,
   kind: MessageKind,
