@@ -153,6 +153,10 @@ describe('sendHttpRequest', () => {
     });
     expect(little.body).toBeNull();
     expect(Object.keys(little.headers)).toEqual(['content-type']);
+    const url = `${base}/status?code=500`;
+    await expect(sendHttpRequest({ url, responseOptions: { body: false } })).rejects.toMatchObject({
+      ...{ name: 'HttpError', status: 500, body: null },
+    });
   });
 
   test.each([

@@ -72,8 +72,10 @@ export const sendHttpRequest: Step<HttpRequest, HttpResponse> = step({
 export const sendPostRequest: Step<HttpRequest, HttpResponse> = step({
   name: 'sendPostRequest',
   description: 'Posts to a service that answers later',
-  fn: (request: HttpRequest) =>
-    send({ ...request, method: 'POST', responseOptions: { headers: false, body: false } }),
+  fn: async (request: HttpRequest) => {
+    const answered = await send({ ...request, method: 'POST', responseOptions: { headers: false } });
+    return { ...answered, body: null };
+  },
 });
 
 /** As a workflow sends it: its headers may name environment variables. */
@@ -154,12 +156,9 @@ async function answer(url: URL, response: Answer, options: ResponseOptions): Pro
   const text = await response.text();
   const ok = response.status >= 200 && response.status <= 299;
   if (!ok) {
-    throw new HttpError(
-      url.href,
-      response.status,
-      readBody(url, response, text.slice(0, MAX_BODY_IN_ERROR), 'auto'),
-      retryAfter(response),
-    );
+    const how = options.body === false ? false : 'auto';
+    const body = readBody(url, response, text.slice(0, MAX_BODY_IN_ERROR), how);
+    throw new HttpError(url.href, response.status, body, retryAfter(response));
   }
   return {
     url: url.href,

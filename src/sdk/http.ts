@@ -41,9 +41,9 @@ export interface HttpResponse {
 }
 
 /**
- * Makes a request as a step. An answer outside 200 to 299 fails it with an `HttpError` that has `status` and `body`:
- * 408, 429 and 5xx are tried again by the step's policy, others are not. Where a 429 or 503 says when to come back
- * (`Retry-After`), the next attempt starts then.
+ * Makes a request as a step. An answer outside 200 to 299 fails it with an `HttpError` that has `status` and `body`, if that
+ * is not left out: 408, 429 and 5xx are tried again by the step's policy, others are not. Where a 429 or 503 says when to
+ * come back (`Retry-After`), the next attempt starts then.
  */
 export async function sendHttpRequest(request: HttpRequest): Promise<HttpResponse> {
   checkRequest('sendHttpRequest()', request, ['url', 'method', 'payload', 'headers', 'responseOptions']);
