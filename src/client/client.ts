@@ -242,12 +242,14 @@ export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
   }
 
   #start(how: 'run' | 'start', input: unknown, options: StartOptions): Call {
-    const { workflowId, catalog = this.catalog, idempotencyKey = randomKey(), budget, ...call } = options;
+    const { catalog = this.catalog, idempotencyKey = randomKey(), signal, timeoutMs, ...fields } = options;
     return {
-      ...call,
+      signal,
+      timeoutMs,
       method: 'POST',
       path: `/workflow/${how}`,
-      body: { workflowName: this.name, input: input ?? null, workflowId, catalog, budget },
+      // All of them, so that the server refuses a mistyped `workflowID` rather than start a run without its id.
+      body: { ...fields, workflowName: this.name, input: input ?? null, catalog },
       headers: { 'idempotency-key': idempotencyKey },
       isRepeatable: true,
     };

@@ -64,6 +64,13 @@ describe('what can be repeated', () => {
     ]);
   });
 
+  it('sends options that it does not know, for the server to refuse', async () => {
+    stage.server.script(error(400, 'ValidationError', { issues: [] }));
+    const mistyped = { workflowID: 'mine' } as object;
+    await expect(client().workflow('tick').start(1, mistyped)).rejects.toThrow(ApiError);
+    expect(stage.server.received[0]!.body).toMatchObject({ workflowName: 'tick', workflowID: 'mine' });
+  });
+
   it('sends null for an input that is left out', async () => {
     stage.server.script(json(200, REF));
     await client().workflow('tick').start();
