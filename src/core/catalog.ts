@@ -78,7 +78,22 @@ export interface RegisteredWorkflow {
 
 export interface Catalog {
   catalog: string;
+  /** Each of the newest code that has it. */
   workflows: RegisteredWorkflow[];
+  /** What older code has under the same names, newest first; its runs are still made by it. */
+  older?: RegisteredWorkflow[];
+}
+
+/** A workflow as each code has it that its runs may be made by, the newest first. */
+export function variantsOf(catalog: Catalog | undefined, workflowType: string): RegisteredWorkflow[] {
+  const { workflows = [], older = [] } = catalog ?? {};
+  return [...workflows, ...older].filter(({ entry }) => entry.name === workflowType);
+}
+
+/** The signals that the workflow may have handlers for; undefined where some of its code does not declare them. */
+export function declaredSignals(variants: readonly RegisteredWorkflow[]): string[] | undefined {
+  if (variants.length === 0 || variants.some(({ declaresSignals }) => !declaresSignals)) return undefined;
+  return [...new Set(variants.flatMap(({ entry }) => entry.signals.map(({ name }) => name)))];
 }
 
 /** How an author writes a retry policy. */

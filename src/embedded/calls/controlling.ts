@@ -1,5 +1,6 @@
 /** What callers make of an open run from outside: signals, pausing, stopping. */
 
+import { declaredSignals, variantsOf } from '../../core/catalog.js';
 import { PerdureError } from '../../core/errors.js';
 import { faultPoint } from '../../core/fault-point.js';
 import { goesOnAsAnother, isOwnSignal } from '../../core/run/callback.js';
@@ -50,10 +51,8 @@ export class Controlling {
   /** Where the definition declares its signals, no other is taken. @throws HandlerNotFoundError */
   #requireDeclared({ state }: ActiveRun, name: string): void {
     const { catalog, workflowType } = state.started;
-    const workflow = this.catalogs.workflow(catalog, workflowType);
-    if (!workflow?.declaresSignals || isOwnSignal(name)) return;
-    const names = workflow.entry.signals.map((signal) => signal.name);
-    if (names.includes(name)) return;
+    const names = declaredSignals(variantsOf(this.catalogs.get(catalog), workflowType));
+    if (names === undefined || names.includes(name) || isOwnSignal(name)) return;
     throw new PerdureError(
       'HandlerNotFoundError',
       `workflow ${workflowType} has no signal "${name}"; it declares ${names.join(', ') || 'none'}`,

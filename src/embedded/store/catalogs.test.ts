@@ -93,6 +93,31 @@ it('gives a name to the workflow of the newest code that has it, by name or by a
   ]);
 });
 
+it('knows the signals that any of its code declares, also while nobody is connected', async () => {
+  const declaring = (codeId: string, ...signals: string[]) => {
+    const { entry, ...rest } = workflow('flow');
+    const declared = { ...entry, signals: signals.map((name) => ({ name })) };
+    return new ScriptedWorker(engine, {
+      codeId,
+      workflows: [{ ...rest, declaresSignals: true, entry: declared }],
+    });
+  };
+  for (const worker of ['first', 'second']) declaring('v1', 'approve', worker);
+  declaring('v2', 'confirm');
+  const run = await engine.start({ workflowType: 'flow', catalog: CATALOG, input: [], workflowId: 'a' });
+  for (let life = 1; life <= 2; life++) {
+    for (const name of ['approve', 'confirm']) await engine.signal(run, name, []);
+    await expect(engine.signal(run, 'reject', [])).rejects.toMatchObject({ name: 'HandlerNotFoundError' });
+    await engine.close();
+    engine = folder.open();
+  }
+  declaring('v2', 'confirm');
+  await expect(engine.signal(run, 'approve', [])).rejects.toMatchObject({
+    name: 'HandlerNotFoundError',
+    message: 'workflow flow has no signal "approve"; it declares confirm',
+  });
+});
+
 it('lists its workers with their code and what they have to do', async () => {
   having('v1', 'old').say({ kind: 'draining' });
   const young = new ScriptedWorker(engine, {

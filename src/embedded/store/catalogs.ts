@@ -4,6 +4,7 @@
  * 1. A catalog is the union of what its connected workers have. While none is connected, it is what the last ones had.
  * 2. Where several have a workflow of one name, that of the newest code counts: of the version that was first seen last.
  *    A worker of older code that starts anew does not make its code any newer.
+ * 3. What older code has under that name is kept beside it: runs that it makes take the messages which it declares.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog, RegisteredWorkflow, WorkflowSettings } from '../../core/catalog.js';
@@ -90,7 +91,7 @@ export class Catalogs {
   #unite(name: string, known: Known, isNewCode: boolean): void {
     if (known.registrations.size === 0) return;
     const workflows = unionOf(known);
-    if (!isNewCode && isDeepStrictEqual(workflows, known.catalog.workflows)) return;
+    if (!isNewCode && isDeepStrictEqual(workflows, allOf(known.catalog))) return;
     Object.assign(known, viewOf(name, workflows));
     const { versions } = known;
     this.commit.write(() => this.tables.registrations.saveCatalog(name, { workflows, versions }));
@@ -98,24 +99,37 @@ export class Catalogs {
   }
 }
 
-function viewOf(name: string, workflows: RegisteredWorkflow[]): Pick<Known, 'catalog' | 'byName'> {
-  const byName = new Map(workflows.map((workflow) => [workflow.entry.name, workflow]));
-  return { catalog: { catalog: name, workflows }, byName };
+const allOf = ({ workflows, older = [] }: Catalog): RegisteredWorkflow[] => [...workflows, ...older];
+
+/** `all` has the newest of each name first. */
+function viewOf(name: string, all: RegisteredWorkflow[]): Pick<Known, 'catalog' | 'byName'> {
+  const byName = new Map<string, RegisteredWorkflow>();
+  const older: RegisteredWorkflow[] = [];
+  for (const workflow of all) {
+    if (byName.has(workflow.entry.name)) older.push(workflow);
+    else byName.set(workflow.entry.name, workflow);
+  }
+  const workflows = [...byName.values()];
+  return { catalog: { catalog: name, workflows, ...(older.length > 0 && { older }) }, byName };
 }
 
-/** In the order of the newest code, followed by what only older code has. */
+/** In the order of the newest code, followed by what only older code has, and that by what newer code has too. */
 function unionOf({ registrations, versions }: Known): RegisteredWorkflow[] {
   const ageOf = new Map(versions.map(({ id, since }) => [id, since]));
   const newestFirst = [...registrations.values()].sort(
     (a, b) => (ageOf.get(b.version.id) ?? 0) - (ageOf.get(a.version.id) ?? 0),
   );
   const byName = new Map<string, RegisteredWorkflow>();
-  for (const { workflows } of newestFirst) {
+  const older = new Map<string, RegisteredWorkflow>();
+  for (const { workflows, version } of newestFirst) {
     for (const workflow of workflows) {
-      if (!byName.has(workflow.entry.name)) byName.set(workflow.entry.name, workflow);
+      const { name } = workflow.entry;
+      const newest = byName.get(name);
+      if (!newest) byName.set(name, workflow);
+      else if (newest.version?.id !== version.id) older.set(`${name} ${version.id}`, workflow);
     }
   }
-  return withDistinctAliases([...byName.values()]);
+  return [...withDistinctAliases([...byName.values()]), ...older.values()];
 }
 
 /** What newer code calls by a name is not what older code does. */

@@ -2,10 +2,12 @@
  * Messages to a workflow: signals, feedback, queries and updates. They go to the latest run.
  *
  * What the definition declares is checked here, before anything reaches a worker: the payload against the schema of
- * the handler. Handlers that are not declared may still exist; whether they do, only the run knows.
+ * the handler. Handlers that are not declared may still exist; whether they do, only the run knows. While code of several
+ * versions is connected, its next turn may be made by any of them: what one of them takes is let in.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { variantsOf } from '../../core/catalog.js';
 import { PerdureError } from '../../core/errors.js';
 import { CALLBACK_SIGNAL, callbackArguments, FEEDBACK_SIGNAL } from '../../core/run/callback.js';
 import { encodePayload, type Payload } from '../../core/values/json.js';
@@ -157,10 +159,9 @@ async function argumentsOf(
   const { catalog, workflowType, status } = await engine.describe({ workflowId }, { withInput: false });
   // A closed run refuses signals and updates, whatever they carry.
   if (status === 'running' || kind === 'queries') {
-    const registered = await engine.catalog(catalog);
-    const workflow = registered?.workflows.find(({ entry }) => entry.name === workflowType);
-    const grounds = workflow && groundsForMessage(workflow, kind, name);
-    payloads.check(grounds, body?.payload, 'payload', `"${name}" of workflow "${workflowType}"`);
+    const variants = variantsOf(await engine.catalog(catalog), workflowType);
+    const grounds = variants.map((workflow) => groundsForMessage(workflow, kind, name));
+    payloads.checkAny(grounds, body?.payload, 'payload', `"${name}" of workflow "${workflowType}"`);
   }
   const payload = encodePayload(body?.payload, 'payload');
   return payload === undefined ? [] : [payload];

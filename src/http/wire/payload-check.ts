@@ -54,6 +54,21 @@ export class PayloadCheck {
     if (validator.unknown !== undefined) this.leave(whose, validator.unknown);
   }
 
+  /** Lets in what fits one of them. @throws ValidationError that lists what does not fit the first */
+  checkAny(all: readonly (Grounds | undefined)[], value: unknown, field: string, whose: string): void {
+    let refusal: unknown;
+    for (const grounds of all) {
+      try {
+        this.check(grounds, value, field, whose);
+        return;
+      } catch (error) {
+        if (!(error instanceof PerdureError)) throw error;
+        refusal ??= error;
+      }
+    }
+    if (refusal !== undefined) throw refusal;
+  }
+
   private leave(whose: string, reason: string): void {
     const words = `${whose}: ${reason}`;
     if (this.told.has(words)) return;

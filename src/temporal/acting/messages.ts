@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Limits } from '../../core/bounds/limits.js';
+import { declaredSignals } from '../../core/catalog.js';
 import { PerdureError } from '../../core/errors.js';
 import type { Failure } from '../../core/history/failure.js';
 import { goesOnAsAnother, isOwnSignal } from '../../core/run/callback.js';
@@ -134,10 +135,8 @@ export class Messages {
     name: string,
   ): Promise<void> {
     if (isOwnSignal(name)) return;
-    const workflow = await this.catalogs.workflow(catalog, workflowType);
-    if (!workflow?.declaresSignals) return;
-    const names = workflow.entry.signals.map((signal) => signal.name);
-    if (names.includes(name)) return;
+    const names = declaredSignals(await this.catalogs.variants(catalog, workflowType));
+    if (names === undefined || names.includes(name)) return;
     throw new PerdureError(
       'HandlerNotFoundError',
       `workflow ${workflowType} has no signal "${name}"; it declares ${names.join(', ') || 'none'}`,

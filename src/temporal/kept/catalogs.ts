@@ -5,7 +5,13 @@
  * maker answers a query, for which a worker is needed; what it said last is kept for as long as this server lives, and
  * where it never said anything, the names in its memo have to do.
  */
-import type { Catalog, CatalogEntry, RegisteredWorkflow, WorkflowSettings } from '../../core/catalog.js';
+import {
+  type Catalog,
+  type CatalogEntry,
+  type RegisteredWorkflow,
+  variantsOf,
+  type WorkflowSettings,
+} from '../../core/catalog.js';
 import type { ResultFormat } from '../../core/run/run.js';
 import { isName } from '../../core/values/names.js';
 import type { TracePlan } from '../../engine.js';
@@ -65,10 +71,19 @@ export class Catalogs {
   }
 
   async workflow(catalog: string, workflowType: string): Promise<RegisteredWorkflow | undefined> {
+    return (await this.#having(catalog, workflowType))?.byName.get(workflowType);
+  }
+
+  /** The workflow as each code has it that its runs may be made by. */
+  async variants(catalog: string, workflowType: string): Promise<RegisteredWorkflow[]> {
+    return variantsOf((await this.#having(catalog, workflowType))?.catalog, workflowType);
+  }
+
+  /** What is known of the catalog, and was learnt just now if it does not have the workflow. */
+  async #having(catalog: string, workflowType: string): Promise<Known | undefined> {
     const { known, at } = this.#looked.get(catalog) ?? { known: undefined, at: Number.NEGATIVE_INFINITY };
-    const found = known?.byName.get(workflowType);
-    if (found && performance.now() - at < FRESH_MS) return found;
-    return (await this.#look(catalog))?.byName.get(workflowType);
+    const isFresh = performance.now() - at < FRESH_MS;
+    return isFresh && known?.byName.has(workflowType) ? known : this.#look(catalog);
   }
 
   async executionOf(catalog: string, workflowType: string): Promise<Execution> {
@@ -99,8 +114,10 @@ export class Catalogs {
 
   async #ours(run: KnownRun, name: string): Promise<Known> {
     const { attributes } = await this.runs.firstEvent(run);
-    const { workflows, resultFormat, traces } = JSON.parse(attributes.input[0] ?? '{}') as Registration;
-    return { ...knownFrom(name, run.runId, workflows, resultFormat, Number.POSITIVE_INFINITY), traces };
+    const registration = JSON.parse(attributes.input[0] ?? '{}') as Registration;
+    const { workflows, hidden, resultFormat, traces } = registration;
+    const known = knownFrom(name, run.runId, workflows, resultFormat, Number.POSITIVE_INFINITY);
+    return { ...known, catalog: { ...known.catalog, older: hidden }, traces };
   }
 
   async #anothers(run: KnownRun, name: string, before: Known | undefined): Promise<Known> {

@@ -112,6 +112,16 @@ export function sideBySideCases(stage: Stage): void {
       await expect.poll(names, { timeout: stage.waitMs }).toEqual(all.filter((name) => name !== 'unheardOf'));
     });
 
+    test('a run takes the signals that any of the code declares which may make its turns', async () => {
+      await join('newcomer');
+      await expect.poll(names, { timeout: stage.waitMs }).toContain('unheardOf');
+      const run = await stage.start('changing', stage.place());
+      for (const name of ['hurry', 'dawdle']) await run.signal(name);
+      await expect(run.signal('stumble')).rejects.toMatchObject({ name: 'HandlerNotFoundError' });
+      await run.signal('finish');
+      await run.result();
+    });
+
     test('each worker is listed with its code, and a run says which code made its last turn', async () => {
       await join('newcomer');
       const run = await stage.start('changing', stage.place());

@@ -6,6 +6,7 @@ const finish = defineSignal('finish');
 
 export const changing = workflow({
   name: 'changing',
+  signals: { finish: {}, dawdle: {} },
   fn: async (input: Place) => {
     let done = false;
     setHandler(finish, () => {
