@@ -109,7 +109,7 @@ const COMMANDS: {
   completeUpdate: (c) =>
     isText(c.updateId) && isOptionalText(c.result) && (c.failure === undefined || isFailure(c.failure)),
   completeRun: (c) => isOptionalText(c.result),
-  failRun: (c) => isFailure(c.failure),
+  failRun: (c) => isFailure(c.failure) && (c.refusesInput === undefined || c.refusesInput === true),
   cancelRun: () => true,
   continueAsNew: (c) => isText(c.workflowType) && isInput(c.input),
 };

@@ -38,7 +38,8 @@ export type Command =
 /** At most one per turn, and the last one. */
 export type CloseCommand =
   | { kind: 'completeRun'; result?: Payload }
-  | { kind: 'failRun'; failure: Failure }
+  /** `refusesInput`: the code has not begun, since the input does not fit its schema. */
+  | { kind: 'failRun'; failure: Failure; refusesInput?: true }
   | { kind: 'cancelRun' }
   | { kind: 'continueAsNew'; workflowType: string; input: Payload[] };
 

@@ -9,7 +9,8 @@
  * 4. A turn that only refused updates leaves no trace in the history.
  * 5. A turn that fails is offered to code of another version. When no connected code can make it, the run is held back,
  *    never failed: that leaves one event, not one per try, it is tried again with backoff, and at once when code connects
- *    that has not been tried.
+ *    that has not been tried. So is one whose input the code refuses: callers go by the newest code, and only when all
+ *    that is connected refuses it, the run has failed.
  * 6. A turn that ends its worker is tried once more, alone and without messages, by other code if there is some, and held
  *    back when it has ended a worker of each. A message that does so is tried once more by itself and then refused; its run
  *    goes on.
@@ -18,7 +19,7 @@
 import { brokenLimit } from '../../core/bounds/turn-limits.js';
 import { PerdureError } from '../../core/errors.js';
 import { faultPoint } from '../../core/fault-point.js';
-import { isCloseCommand } from '../../core/history/command.js';
+import { type Command, isCloseCommand } from '../../core/history/command.js';
 import type { HistoryEvent } from '../../core/history/event.js';
 import type { Failure } from '../../core/history/failure.js';
 import type { FromWorker } from '../../core/task.js';
@@ -104,6 +105,13 @@ export class Turns {
     if (run.inbox.length > 0 && commands.some(isCloseCommand)) {
       this.lifecycle.abandonTurn(run);
       this.lifecycle.takeInbox(run);
+      return;
+    }
+    if (commands.some(refusesInput) && this.#isAttended(run, worker.version.id)) {
+      this.lifecycle.abandonTurn(run);
+      run.misfits.add(worker.version.id);
+      this.lifecycle.takeInbox(run);
+      this.lifecycle.goOn(run);
       return;
     }
     const wrong = impossibleCommand(
@@ -253,10 +261,11 @@ export class Turns {
     this.lifecycle.goOn(run);
   }
 
-  /** Whether code is connected that the run has not been found not to fit. */
-  #isAttended({ state, misfits }: ActiveRun): boolean {
+  /** Whether code is connected that the run has not been found not to fit, and other code than that. */
+  #isAttended({ state, misfits }: ActiveRun, ...besides: string[]): boolean {
     const { catalog, workflowType } = state.started;
-    return this.kernel.dispatcher.isAttended(catalog, turnNeed(workflowType, misfits));
+    const need = turnNeed(workflowType, new Set([...misfits, ...besides]));
+    return this.kernel.dispatcher.isAttended(catalog, need);
   }
 
   /** Nobody else is left: code that ended once gets another try. */
@@ -301,6 +310,9 @@ export class Turns {
     return run?.turn?.turnId === turnId ? run : undefined;
   }
 }
+
+const refusesInput = (command: Command): boolean =>
+  command.kind === 'failRun' && command.refusesInput === true;
 
 /**
  * The messages that go with the run's next turn, which leave the run. A turn that is suspected goes without any, and one

@@ -1,5 +1,6 @@
 /** Tasks go only to workers whose code has what they need; what is not connected is waited for, and holds up nobody. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Command } from '../../core/history/command.js';
 import type { Log } from '../../core/log.js';
 import type { EmbeddedEngine } from '../index.js';
 import {
@@ -282,6 +283,52 @@ describe('a run whose history does not fit the code of one worker', () => {
       name: 'QueryFailedError',
       message: expect.stringContaining('never seen such a history'),
     });
+  });
+});
+
+describe('a run whose input the code of one worker refuses', () => {
+  const refusal: Command = {
+    kind: 'failRun',
+    refusesInput: true,
+    failure: { kind: 'application', type: 'ValidationError', message: 'it does not fit' },
+  };
+
+  it('is begun by other code, and no trace is left of it', async () => {
+    const old = having('v1', ['flow']);
+    await start('a');
+    const young = having('v2', ['flow']);
+    await old.turn(refusal);
+    await young.turn(complete());
+    expect((await outcome('a'))?.status).toBe('completed');
+    expect(await failedTurns('a')).toBe(0);
+    expect(old.pending('turn')).toEqual([]);
+  });
+
+  it('fails when all code that is connected refuses it', async () => {
+    const old = having('v1', ['flow']);
+    await start('a');
+    const young = having('v2', ['flow']);
+    having('v3', ['other']);
+    await old.turn(refusal);
+    await young.turn(refusal);
+    expect((await outcome('a'))?.failure).toMatchObject({ type: 'ValidationError' });
+  });
+
+  it('fails when the code has left that was to try it', async () => {
+    const old = having('v1', ['flow']);
+    const busy = new ScriptedWorker(engine, { codeId: 'v2', turns: 1, workflows: [workflow('flow')] });
+    await start('a');
+    await start('b');
+    const { workflowId } = await busy.next('turn');
+    const other = workflowId === 'a' ? 'b' : 'a';
+    await old.turn(refusal);
+    await settled();
+    expect(await status(other)).toBe('running');
+    busy.lose();
+    let task = await old.next('turn');
+    if (task.workflowId !== other) task = await old.next('turn');
+    old.completeTurn(task, [refusal]);
+    expect((await outcome(other))?.status).toBe('failed');
   });
 });
 

@@ -211,6 +211,7 @@ describe('the input and output of a workflow', () => {
     expect(run.start({ n: 'x' }).turn()).toMatchObject([
       {
         kind: 'failRun',
+        refusesInput: true,
         failure: {
           type: 'ValidationError',
           nonRetryable: true,
@@ -222,9 +223,12 @@ describe('the input and output of a workflow', () => {
     const output = new ScriptedRun(({ workflow, z }) =>
       workflow({ name: 'test', outputSchema: z.string(), fn: async () => 1 as never }),
     );
-    expect(output.start().turn()).toMatchObject([
-      { kind: 'failRun', failure: { type: 'ValidationError', message: expect.stringMatching(/^output of/) } },
-    ]);
+    const [refused] = output.start().turn();
+    expect(refused).toMatchObject({
+      kind: 'failRun',
+      failure: { type: 'ValidationError', message: expect.stringMatching(/^output of/) },
+    });
+    expect(refused).not.toHaveProperty('refusesInput');
   });
 
   test('are transformed, also by schemas that need time', () => {

@@ -112,6 +112,7 @@ export class Run implements WorkflowRuntime, Recorded {
   #attempt = 1;
   #parent: WorkflowInfo['parent'];
   #cancelRequested = false;
+  #hasInput = false;
   #reading: string | undefined;
   #info: WorkflowInfo | undefined;
 
@@ -242,6 +243,7 @@ export class Run implements WorkflowRuntime, Recorded {
     const definition = this.readOnly("the top level of a workflow's file: call it inside fn", this.#load);
     this.#definition = definition;
     const call = (input: unknown) => {
+      this.#hasInput = true;
       const context = contextOf(definition);
       return definition.fn(input as never, context as never);
     };
@@ -286,7 +288,10 @@ export class Run implements WorkflowRuntime, Recorded {
   /** Any error that escapes user code ends the run. */
   readonly fail = (error: unknown): void => {
     if (this.#cancelRequested && isCancellation(error)) this.#close({ kind: 'cancelRun' });
-    else this.#close({ kind: 'failRun', failure: failureOf(error, this.#host.stacks) });
+    else {
+      const failure = failureOf(error, this.#host.stacks);
+      this.#close({ kind: 'failRun', failure, ...(!this.#hasInput && { refusesInput: true as const }) });
+    }
   };
 
   #close(command: Parameters<TurnCommands['close']>[0]): void {
