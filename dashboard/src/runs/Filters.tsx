@@ -122,9 +122,9 @@ function TimeFilter({ search, onChange }: Props) {
   const [isChosen, setIsChosen] = useState(isOwn);
   const isOpen = isOwn || isChosen;
   const isFiltered = Object.values(search).some((value) => value !== undefined);
-  // When all filters are cleared, so is this one.
+  // When all filters are cleared, so is this one; but a field stays while somebody is in it and has taken back what it said.
   useEffect(() => {
-    if (!isFiltered) setIsChosen(false);
+    if (!isFiltered && !document.activeElement?.matches(`[type=${INSTANT}]`)) setIsChosen(false);
   }, [isFiltered]);
   const choose = (value: string) => {
     const { from: _from, to: _to, since: _since, ...rest } = search;
@@ -166,6 +166,8 @@ function TimeFilter({ search, onChange }: Props) {
   );
 }
 
+const INSTANT = 'datetime-local';
+
 const between = ({ since: _since, ...rest }: RunsSearch, change: RunsSearch): RunsSearch => ({
   ...rest,
   ...change,
@@ -181,13 +183,17 @@ function Instant({
   onChange(value: string | undefined): void;
 }) {
   const inZone = useStore(zone);
+  // As it was typed until the field is left: on its way to 2026 the year is 2, which is another time of day in most zones.
+  const [draft, setDraft] = useState<string>();
   return (
     <input
       className="input"
-      type="datetime-local"
+      type={INSTANT}
       aria-label={`${label}, ${inZone === 'utc' ? 'UTC' : 'local time'}`}
-      value={value === undefined ? '' : toField(value, inZone === 'utc')}
+      value={draft ?? (value === undefined ? '' : toField(value, inZone === 'utc'))}
+      onBlur={() => setDraft(undefined)}
       onChange={({ target }) => {
+        setDraft(target.value);
         const at = new Date(inZone === 'utc' ? `${target.value}Z` : target.value);
         onChange(Number.isNaN(at.getTime()) ? undefined : at.toISOString());
       }}
