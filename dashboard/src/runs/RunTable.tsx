@@ -76,6 +76,13 @@ export function RunTable({
     );
   };
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when somebody comes back
+  useEffect(() => {
+    if (!place.isLeftByKey) return;
+    place.isLeftByKey = false;
+    focus(place.focused);
+  }, []);
+
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isOnRow = (event.target as HTMLElement).getAttribute('role') === 'row';
@@ -97,6 +104,7 @@ export function RunTable({
       focus(focused + step);
     } else if (isOnRow && event.key === 'Enter' && run) {
       const { workflowId, runId } = run;
+      place.isLeftByKey = true;
       void navigate({ to: '/runs/$workflowId/$runId', params: { workflowId, runId } });
     } else if (isOnRow && (event.key === ' ' || event.key === 'x') && run) {
       event.preventDefault();

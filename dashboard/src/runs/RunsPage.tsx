@@ -97,7 +97,7 @@ function Listing({
           )}
         </div>
         {isEmpty ? (
-          <NoRuns isFiltered={isFiltered} />
+          <NoRuns isFiltered={isFiltered} onTyping={onReading} />
         ) : (
           <RunTable
             runs={runs}
@@ -161,7 +161,7 @@ function useRunList(search: RunsSearch, key: string): { list: RunList; place: Pl
   // biome-ignore lint/correctness/useExhaustiveDependencies: a stopped list does not start again, and the key is the search
   return useMemo(() => {
     const left = comeBack(entryKey(), key);
-    const place = { scrollTop: 0, focused: 0, ...left?.place };
+    const place = { scrollTop: 0, focused: 0, isLeftByKey: false, ...left?.place };
     return { list: new RunList(() => filterOf(search), left?.kept), place };
   }, [key, mounts]);
 }

@@ -9,6 +9,8 @@ export interface Place {
   scrollTop: number;
   /** The row that the keyboard is at. */
   focused: number;
+  /** It was left by a key, and whoever comes back goes on with keys. */
+  isLeftByKey: boolean;
 }
 
 interface Left {

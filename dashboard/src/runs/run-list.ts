@@ -188,7 +188,7 @@ export class RunList {
   }
 
   #mayMove(): boolean {
-    return this.shown.value.runs.length === 0 || !this.#isReading();
+    return !this.#isReading();
   }
 
   /** From the newest to below what is on the screen; what was further down is asked for when somebody scrolls there. */

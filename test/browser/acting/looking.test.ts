@@ -169,7 +169,13 @@ describeInBrowser('a server without a worker', () => {
       await page.getByRole('button', { name: 'Start everything' }).waitFor();
       await expectAccessible(page);
       await expectNarrow(page);
+      // What somebody types stays when another one is quicker.
+      await page.getByLabel('title').fill('half of a');
       await dashboard.client.workflow('talker').start({}, { workflowId: 'left alone' });
+      await page.getByRole('button', { name: '1 new' }).waitFor();
+      expect(await page.getByLabel('title').inputValue()).toBe('half of a');
+      await page.getByRole('button', { name: '1 new' }).click();
+      await page.getByRole('link', { name: 'left alone' }).waitFor();
       await page.goto(`${dashboard.url}/workers`);
       await page.getByRole('table').waitFor();
     } finally {
