@@ -338,6 +338,38 @@ describeInBrowser('one run', () => {
       await until(width, (now) => Math.abs(now - before) < 0.1, 'the whole again');
     });
 
+    it('keeps what one has zoomed to in its place while the run goes on, and zooms nothing else', async () => {
+      await start('sale', 'zoom-2', { cents: 1, needsApproval: true });
+      const page = await visit('/nothing/here');
+      await page.clock.install();
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.goto(`${dashboard.url}/runs/zoom-2`);
+      await expectText(page.getByRole('region', { name: 'Why it is where it is' }), 'approve');
+      await page.clock.fastForward(3 * 7 * 24 * 60 * 60_000);
+      const short = page.getByLabel('Waits drawn short');
+      await short.waitFor();
+      const isTaken = () =>
+        page.evaluate<boolean>(`!document.querySelector('.timeline-rows').dispatchEvent(
+          new WheelEvent('wheel', { ctrlKey: true, deltaY: -100, clientX: 125, bubbles: true, cancelable: true }))`);
+      expect(await isTaken()).toBe(true);
+      for (let times = 0; times < 6; times++) await page.getByRole('button', { name: 'Zoom in' }).click();
+      const wider = (selector: string) =>
+        page.evaluate<number>(`(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(
+          document.querySelector('${selector}'))`);
+      expect(await wider('.run-view')).toBe(0);
+      expect(await wider('html')).toBe(0);
+
+      await page.getByRole('button', { name: 'All' }).click();
+      await short.uncheck();
+      await isTaken();
+      const axis = () => page.locator('.tick').last().textContent();
+      const before = await axis();
+      expect(before).toMatch(/ d /);
+      await page.clock.fastForward(3 * 7 * 24 * 60 * 60_000);
+      await expectText(page.locator('.run-facts'), '42 d');
+      expect(await axis()).toBe(before);
+    });
+
     it('says so when there is no such run', async () => {
       const page = await visit('/runs/nobody/0198c0de-0000-7000-8000-000000000000');
       await expectText(page.getByRole('heading'), 'There is no such run');
@@ -352,6 +384,38 @@ describeInBrowser('one run', () => {
     });
     afterEach(() => dashboard.expectNoProblems());
     afterAll(() => dashboard?.close());
+
+    it('is walked with keys: from the first to the last, into what is opened, and back', async () => {
+      const page = await dashboard.visit('/');
+      await serveLongRun(page);
+      await page.goto(`${dashboard.url}/runs/long/${LONG_RUN}?tab=events`);
+      await expectText(page.getByRole('status'), '50,000 events');
+      const focused = (wanted: RegExp) =>
+        until(
+          () =>
+            page.evaluate<string>(
+              `(({ ariaLabel, textContent }) => ariaLabel ?? textContent)(document.activeElement)`,
+            ),
+          (found) => wanted.test(found),
+          `the focus at ${wanted}`,
+        );
+      await page.getByLabel('Search within the events').focus();
+      await page.keyboard.press('Tab');
+      await focused(/^1\+0 msWorkflow execution started/);
+      await page.keyboard.press('End');
+      await focused(/^50000.*Workflow execution completed/);
+      await page.keyboard.press('ArrowUp');
+      await focused(/^49999/);
+      await page.keyboard.press('Enter');
+      await page.getByRole('complementary').waitFor();
+      await page.keyboard.press('Tab');
+      await focused(/^Close the detail$/);
+      // It stays where it is however the list is scrolled meanwhile.
+      await page.locator('.lines').evaluate((element) => element.scrollTo(0, 0));
+      await expectText(page.locator('.event-row'), 'Workflow execution started');
+      await page.keyboard.press('Escape');
+      await focused(/^49999/);
+    });
 
     it('draws few of them, shows its first and its last, and searches in all', async () => {
       const page = await dashboard.visit('/');

@@ -14,6 +14,12 @@ zone.subscribe(() => keep('zone', zone.value));
 theme.subscribe(showTheme);
 showTheme();
 
+/** What is chosen in one tab holds for all of them. */
+addEventListener('storage', () => {
+  theme.set(kept('theme', THEMES));
+  zone.set(kept('zone', ZONES));
+});
+
 function showTheme(): void {
   const { dataset } = document.documentElement;
   if (theme.value === 'system') delete dataset.theme;

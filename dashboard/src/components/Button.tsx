@@ -1,9 +1,12 @@
-import type { ComponentProps, ReactNode } from 'react';
+import type { ComponentProps, MouseEvent, ReactNode } from 'react';
 import { Icon, type IconName } from './Icon.js';
 
 type Look = 'plain' | 'primary' | 'danger' | 'quiet';
 
-/** One primary button in a view at most. `busy` keeps its size and takes no second click. */
+/**
+ * One primary button in a view at most. `busy` keeps its size and takes no second click; it is not disabled as such, since it would
+ * lose the focus.
+ */
 export function Button({
   look = 'plain',
   icon,
@@ -18,13 +21,16 @@ export function Button({
       {...rest}
       className={`button button-${look} ${busy ? 'is-busy' : ''} ${className}`}
       aria-busy={busy || undefined}
-      disabled={rest.disabled || busy}
+      aria-disabled={busy || undefined}
+      onClick={busy ? takeNoClick : rest.onClick}
     >
       {icon && <Icon name={icon} />}
       {children !== undefined && <span>{children}</span>}
     </button>
   );
 }
+
+const takeNoClick = (event: MouseEvent) => event.preventDefault();
 
 /** A button that has a sign alone; `label` is what it is called. */
 export function IconButton({

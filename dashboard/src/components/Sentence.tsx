@@ -1,4 +1,4 @@
-/** A sentence of the server, with the instants in it as people write them. */
+/** A sentence of the server, with the instants in it as people write them. That these change every second is not told. */
 import { zone } from '../app/settings.js';
 import { useStore } from '../app/store.js';
 import { legible } from './legible.js';
@@ -15,7 +15,7 @@ export function Sentence({ text }: { text: string }) {
     const at = Date.parse(part);
     return (
       // biome-ignore lint/suspicious/noArrayIndexKey: it is its place in the sentence
-      <time key={index} dateTime={part} title={exact(at, chosen)}>
+      <time key={index} dateTime={part} title={exact(at, chosen)} aria-live="off">
         {short(at, chosen)} ({relative(at, now)})
       </time>
     );

@@ -1,7 +1,7 @@
 /** Jumps to a run, a workflow or a view: type, choose with the arrow keys, Enter. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useDeferredValue, useId, useLayoutEffect, useRef, useState } from 'react';
 import { client } from '../app/api.js';
 import { catalogQuery } from '../app/queries.js';
 import { Icon, type IconName } from '../components/Icon.js';
@@ -28,7 +28,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const entries = useEntries(useDeferredValue(text.trim()));
   const chosen = Math.min(at, Math.max(0, entries.length - 1));
 
-  useEffect(() => {
+  // Closed before it is taken off the page: only then does the browser give the focus back.
+  useLayoutEffect(() => {
     const element = dialog.current!;
     if (!element.open) element.showModal();
     return () => element.close();

@@ -1,6 +1,6 @@
 /** What stays around every view: navigation, search, settings, and whether the page is connected. */
-import { Link, Outlet } from '@tanstack/react-router';
-import { useRef, useState } from 'react';
+import { Link, Outlet, useRouter } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
 import { isConnected } from '../app/connection.js';
 import { admission, currentToken, forget } from '../app/session.js';
 import { THEMES, theme, zone } from '../app/settings.js';
@@ -25,6 +25,7 @@ export function Frame() {
   const [isSearching, setIsSearching] = useState(false);
   const isAdmitted = useStore(admission) === 'open';
   useShortcut('k', () => isAdmitted && setIsSearching(true));
+  useFocusOfViews();
   // Before the token is there nothing can be asked for; when it is refused later, what is shown stays.
   const wasAdmitted = useRef(false);
   wasAdmitted.current ||= isAdmitted;
@@ -62,6 +63,17 @@ export function Frame() {
       <Notices />
     </div>
   );
+}
+
+/** What had the focus may be gone with the view that was left: the next Tab then leads into the new one. */
+function useFocusOfViews(): void {
+  const router = useRouter();
+  useEffect(() => {
+    return router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+      if (!fromLocation || !pathChanged || document.activeElement !== document.body) return;
+      document.getElementById('view')?.focus({ preventScroll: true });
+    });
+  }, [router]);
 }
 
 const THEME_ICONS = { system: 'system', light: 'light', dark: 'dark' } as const;

@@ -1,7 +1,7 @@
 /** What was clicked, at the right of it: a step with what it was given and returned, or one event as it is recorded. */
 import { Link } from '@tanstack/react-router';
 import type { HistoryEvent, StatusRecord } from 'perdure/client';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../components/Button.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Icon } from '../components/Icon.js';
@@ -32,13 +32,18 @@ export function Detail({ run, history, id, isEvent, onClose }: Props) {
   const item = isEvent ? undefined : history.model.byId.get(id);
   const isRead = history.version > 0 && history.version >= history.expected;
   const panel = useRef<HTMLElement>(null);
+  const close = useCallback(() => {
+    // Whoever was in it goes on where it was opened.
+    if (panel.current!.contains(document.activeElement)) focusWhatOpened(id);
+    onClose();
+  }, [id, onClose]);
   useEffect(() => {
     const onKeyDown = (pressed: KeyboardEvent) => {
-      if (pressed.key === 'Escape' && !document.querySelector('dialog[open]')) onClose();
+      if (pressed.key === 'Escape' && !document.querySelector('dialog[open]')) close();
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
-  }, [onClose]);
+  }, [close]);
   const title = item ? itemName(item) : event ? eventName(event) : `Event ${legible(id)}`;
   return (
     <aside className="detail" aria-label={`Detail of ${title}`} ref={panel}>
@@ -46,7 +51,7 @@ export function Detail({ run, history, id, isEvent, onClose }: Props) {
         <h2 className="cut" title={title}>
           {item && <Icon name={KINDS[item.kind].icon} />} {title}
         </h2>
-        <IconButton label="Close the detail" icon="close" onClick={onClose} />
+        <IconButton label="Close the detail" icon="close" onClick={close} />
       </header>
       <div className="detail-body">
         {item ? (
@@ -61,6 +66,11 @@ export function Detail({ run, history, id, isEvent, onClose }: Props) {
       </div>
     </aside>
   );
+}
+
+function focusWhatOpened(id: string): void {
+  const row = document.querySelector<HTMLElement>(`[data-item="${id}"], [data-event="${id}"]`);
+  (row ?? document.getElementById('view'))?.focus({ preventScroll: row === null });
 }
 
 function Facts({ children }: { children: ReactNode }) {

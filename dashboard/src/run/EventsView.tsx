@@ -1,5 +1,4 @@
 /** Every event of the history, as many as there are: only those on the screen are drawn. */
-import { useVirtualizer } from '@tanstack/react-virtual';
 import type { HistoryEvent } from 'perdure/client';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { zone } from '../app/settings.js';
@@ -8,6 +7,7 @@ import { Empty } from '../components/Empty.js';
 import { legible } from '../components/legible.js';
 import { duration, exact } from '../components/times.js';
 import type { Shown } from './history.js';
+import { useLines } from './lines.js';
 import { attributesOf, subjectOf } from './model.js';
 
 const ROW_PX = 30;
@@ -24,14 +24,9 @@ export function EventsView({
   const { events, version, expected, model } = history;
   const [text, setText] = useState('');
   const found = useFound(events, version, useDeferredValue(text.trim().toLowerCase()));
-  const scroller = useRef<HTMLDivElement>(null);
   const inZone = useStore(zone);
-  const rows = useVirtualizer({
-    count: found.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 20,
-  });
+  const lines = useLines(found.length, { rowPx: ROW_PX, overscan: 20 });
+  const { rows } = lines;
   // An address that names an event leads to it, once it is there.
   const wanted = useRef(open);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only as events come
@@ -53,7 +48,8 @@ export function EventsView({
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <span className="muted" role="status">
+        {/* How many there are by now is nothing to interrupt anybody with. */}
+        <span className="muted" role="status" aria-live={text ? undefined : 'off'}>
           {text ? `${found.length.toLocaleString('en')} of ` : ''}
           {version.toLocaleString('en')}
           {version < expected ? ` of ${expected.toLocaleString('en')} read` : ''} events
@@ -67,7 +63,8 @@ export function EventsView({
           </p>
         </Empty>
       ) : (
-        <div className="lines" ref={scroller}>
+        // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the rows inside
+        <div className="lines" ref={lines.scroller} onKeyDown={lines.onKeyDown}>
           <ol style={{ height: rows.getTotalSize() }} aria-label="Events">
             {rows.getVirtualItems().map(({ index, start }) => {
               const event = found[index]!;
@@ -78,6 +75,9 @@ export function EventsView({
                     type="button"
                     className="line-row event-row"
                     data-event={event.eventId}
+                    data-index={index}
+                    tabIndex={lines.isReached(index) ? 0 : -1}
+                    onFocus={() => lines.onReach(index)}
                     aria-expanded={open === event.eventId}
                     onClick={() => onOpen(event.eventId)}
                   >

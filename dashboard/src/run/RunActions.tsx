@@ -65,14 +65,15 @@ export function RunActions({ run }: { run: StatusRecord }) {
     <>
       {/* To resume a run that has no money left would only pause it again. */}
       {isOpen && run.paused?.by === 'budget' && <RaiseBudget run={run} look="primary" />}
-      {isOpen && isPaused && run.paused?.by !== 'budget' && (
-        <Button look="primary" icon="play" busy={act.isPending} onClick={resume}>
-          Resume
-        </Button>
-      )}
-      {isOpen && !isPaused && (
-        <Button icon="paused" busy={act.isPending} onClick={pause}>
-          Pause
+      {/* One button for both, so that the focus stays where it is. */}
+      {isOpen && run.paused?.by !== 'budget' && (
+        <Button
+          look={isPaused ? 'primary' : 'plain'}
+          icon={isPaused ? 'play' : 'paused'}
+          busy={act.isPending}
+          onClick={isPaused ? resume : pause}
+        >
+          {isPaused ? 'Resume' : 'Pause'}
         </Button>
       )}
       <Menu

@@ -1,11 +1,11 @@
 /** One line for each step: what became of it, with how many attempts, in what time. In and out open beside it. */
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef } from 'react';
+import { useMemo } from 'react';
 import { Empty } from '../components/Empty.js';
 import { Icon } from '../components/Icon.js';
 import { Time, Took } from '../components/Time.js';
 import type { Shown } from './history.js';
 import { type Item, itemName, KINDS, stateClass, stateIcon, stateName } from './items.js';
+import { useLines } from './lines.js';
 import { type Ref, useStepsUnderWay } from './queries.js';
 import { asOfNow } from './under-way.js';
 
@@ -22,22 +22,17 @@ export function StepsView({
   open: string | undefined;
   onOpen(id: string): void;
 }) {
-  const scroller = useRef<HTMLDivElement>(null);
   const underWay = useStepsUnderWay(run);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
   const steps = useMemo(
     () => model.items.filter(({ kind }) => kind === 'step' || kind === 'child'),
     [model, version],
   );
-  const rows = useVirtualizer({
-    count: steps.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-  });
+  const { scroller, rows, onKeyDown, onReach, isReached } = useLines(steps.length, { rowPx: ROW_PX });
   if (version > 0 && steps.length === 0) return <Empty title="No step or child yet" />;
   return (
-    <div className="lines" ref={scroller}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the rows inside
+    <div className="lines" ref={scroller} onKeyDown={onKeyDown}>
       <ul style={{ height: rows.getTotalSize() }} aria-label="Steps">
         {rows.getVirtualItems().map(({ index, start }) => {
           const item = asOfNow(steps[index]!, underWay);
@@ -47,6 +42,9 @@ export function StepsView({
                 type="button"
                 className="line-row step-row"
                 data-item={item.id}
+                data-index={index}
+                tabIndex={isReached(index) ? 0 : -1}
+                onFocus={() => onReach(index)}
                 aria-expanded={open === item.id}
                 onClick={() => onOpen(item.id)}
               >

@@ -40,7 +40,7 @@ export function WhyPanel({ run }: { run: StatusRecord }) {
       <p className="why-summary">
         <Sentence text={text} />
         {since && (
-          <span className="muted">
+          <span className="muted" aria-live="off">
             {' '}
             For <Took from={since} />.
           </span>

@@ -2,14 +2,15 @@
  * What happened, on a time axis: a bar for each step, timer and child, marks for messages. It follows a run that goes on
  * until somebody zooms in.
  */
-import { useVirtualizer } from '@tanstack/react-virtual';
 import type { StatusRecord } from 'perdure/client';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/Button.js';
 import { Empty } from '../../components/Empty.js';
 import { useNow } from '../../components/now.js';
+import { useIsNarrow } from '../../runs/narrow.js';
 import type { Shown } from '../history.js';
 import { type Item, isMark } from '../items.js';
+import { useLines } from '../lines.js';
 import { useStepsUnderWay } from '../queries.js';
 import { asOfNow } from '../under-way.js';
 import { Marks } from './Marks.js';
@@ -19,6 +20,7 @@ import { useZoom, type Zoom } from './zoom.js';
 
 const ROW_PX = 30;
 const TICKS = [0, 0.2, 0.4, 0.6, 0.8];
+const NARROW_TICKS = [0, 0.35, 0.7];
 
 interface Props {
   run: StatusRecord;
@@ -31,20 +33,17 @@ export function Timeline({ run, history, open, onOpen }: Props) {
   const { model, version } = history;
   const [shortens, setShortens] = useState(true);
   const scale = useScale(run, history, shortens);
-  const zoom = useZoom(scale.closest);
+  const zoom = useZoom(scale);
   const underWay = useStepsUnderWay(run);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
   const [bars, marks] = useMemo(() => {
     const isBar = (item: Item) => !isMark(item);
     return [model.items.filter(isBar), model.items.filter(isMark)];
   }, [model, version]);
-  const scroller = useRef<HTMLDivElement>(null);
-  const rows = useVirtualizer({
-    count: bars.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-  });
+  const { scroller, rows, onKeyDown, onReach, isReached } = useLines(bars.length, { rowPx: ROW_PX });
+  useWheel(scroller, zoom);
+  // Beside a detail there is not much room either.
+  const isNarrow = useIsNarrow() || open !== undefined;
   useFollow(scroller, run.status === 'running' && zoom.isWhole, bars.length);
 
   if (version > 0 && bars.length === 0 && marks.length === 0) {
@@ -86,9 +85,10 @@ export function Timeline({ run, history, open, onOpen }: Props) {
           </Button>
         </span>
       </div>
-      <Axis scale={scale} zoom={zoom} />
-      {marks.length > 0 && <Marks marks={marks} scale={scale} zoom={zoom} open={open} onOpen={onOpen} />}
-      <div className="timeline-rows" ref={scroller} onWheel={zoom.onWheel}>
+      <Axis {...{ scale, zoom, isNarrow }} />
+      {marks.length > 0 && <Marks {...{ marks, scale, zoom, isNarrow, open, onOpen }} />}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the rows inside */}
+      <div className="timeline-rows" ref={scroller} onKeyDown={onKeyDown}>
         <ul style={{ height: rows.getTotalSize() }} aria-label="Steps, timers and children">
           {rows.getVirtualItems().map(({ index, start }) => {
             const item = asOfNow(bars[index]!, underWay);
@@ -96,12 +96,16 @@ export function Timeline({ run, history, open, onOpen }: Props) {
               <TimelineRow
                 key={item.id}
                 item={item}
+                index={index}
                 top={start}
                 height={ROW_PX}
                 scale={scale}
                 zoom={zoom}
+                isNarrow={isNarrow}
                 isOpen={open === item.id}
                 onOpen={onOpen}
+                isReached={isReached(index)}
+                onReach={onReach}
                 version={item.to === null ? scale.end : 0}
               />
             );
@@ -132,7 +136,7 @@ function useScale(run: StatusRecord, { model, version }: Shown, shortens: boolea
 }
 
 /** What is new comes into sight at the bottom, as long as that is where the reader is. */
-function useFollow(scroller: React.RefObject<HTMLDivElement | null>, isLive: boolean, count: number): void {
+function useFollow(scroller: RefObject<HTMLDivElement | null>, isLive: boolean, count: number): void {
   const before = useRef(count);
   useEffect(() => {
     const element = scroller.current;
@@ -144,28 +148,41 @@ function useFollow(scroller: React.RefObject<HTMLDivElement | null>, isLive: boo
   }, [scroller, isLive, count]);
 }
 
-function Axis({ scale, zoom }: { scale: TimeScale; zoom: Zoom }) {
+/** Not as one of React's listeners: those cannot keep the browser from zooming the whole page as well. */
+function useWheel(scroller: RefObject<HTMLDivElement | null>, { onWheel }: Zoom): void {
+  // At every time, since the rows may come later than the view.
+  useEffect(() => {
+    const element = scroller.current;
+    element?.addEventListener('wheel', onWheel, { passive: false });
+    return () => element?.removeEventListener('wheel', onWheel);
+  });
+}
+
+function Axis({ scale, zoom, isNarrow }: { scale: TimeScale; zoom: Zoom; isNarrow: boolean }) {
+  const ticks = isNarrow ? NARROW_TICKS : TICKS;
   const texts = tickTexts(
-    TICKS.map((tick) => scale.instant(zoom.from + tick * (zoom.to - zoom.from)) - scale.start),
+    ticks.map((tick) => scale.instant(zoom.from + tick * (zoom.to - zoom.from)) - scale.start),
   );
   return (
     <div className="timeline-axis" aria-hidden="true">
       <div className="timeline-label muted">since its start</div>
       <div className="timeline-track">
-        {TICKS.map((tick, index) => (
+        {ticks.map((tick, index) => (
           <span key={tick} className="tick" style={{ left: `${tick * 100}%` }}>
             {texts[index]}
           </span>
         ))}
-        {scale.gaps.map(({ from, to }) => (
-          <span
-            key={from}
-            className="gap-sign"
-            style={{ left: `${zoom.at(scale.at((from + to) / 2)) * 100}%` }}
-          >
-            ···
-          </span>
-        ))}
+        {scale.gaps.map((gap) => {
+          // Of what is in sight of it, the middle.
+          const from = Math.max(0, zoom.at(scale.at(gap.from)));
+          const to = Math.min(1, zoom.at(scale.at(gap.to)));
+          if (from >= to) return null;
+          return (
+            <span key={gap.from} className="gap-sign" style={{ left: `${((from + to) / 2) * 100}%` }}>
+              ···
+            </span>
+          );
+        })}
       </div>
     </div>
   );

@@ -1,35 +1,43 @@
 import { type CSSProperties, memo } from 'react';
 import { Icon } from '../../components/Icon.js';
 import { duration } from '../../components/times.js';
-import { useIsNarrow } from '../../runs/narrow.js';
 import { type Item, itemInWords, itemName, KINDS, stateClass, stateIcon, stateInWords } from '../items.js';
 import type { TimeScale } from './time-scale.js';
 import type { Zoom } from './zoom.js';
 
 interface Props {
   item: Item;
+  index: number;
   top: number;
   height: number;
   scale: TimeScale;
   zoom: Zoom;
+  isNarrow: boolean;
   isOpen: boolean;
   onOpen(id: string): void;
+  /** Whether Tab leads to it. */
+  isReached: boolean;
+  onReach(index: number): void;
   /** Changes while the bar grows. */
   version: number;
 }
 
 export const TimelineRow = memo(function TimelineRow({
   item,
+  index,
   top,
   height,
   scale,
   zoom,
+  isNarrow,
   isOpen,
   onOpen,
+  isReached,
+  onReach,
 }: Props) {
   const { from, startedAt, to, attempt, kind, state, firesAt } = item;
   const end = to ?? scale.end;
-  const room = useIsNarrow() ? NARROW_ROOM : ROOM;
+  const room = isNarrow ? NARROW_ROOM : ROOM;
   const begun = startedAt ?? (state === 'open' && kind !== 'step' ? from : null);
   const place = (start: number, stop: number) => {
     const left = zoom.at(scale.at(start));
@@ -42,6 +50,9 @@ export const TimelineRow = memo(function TimelineRow({
         type="button"
         className={`timeline-row ${stateClass(state)}`}
         data-item={item.id}
+        data-index={index}
+        tabIndex={isReached ? 0 : -1}
+        onFocus={() => onReach(index)}
         aria-expanded={isOpen}
         title={words}
         onClick={() => onOpen(item.id)}
@@ -75,7 +86,7 @@ export const TimelineRow = memo(function TimelineRow({
   );
 });
 
-/** Of the track: room for a text such as `12 min 30 s`, on a wide screen and on a narrow one. */
+/** Of the track: room for a text such as `12 min 30 s`, on a wide one and on a narrow one. */
 const ROOM = 0.12;
 const NARROW_ROOM = 0.35;
 
