@@ -103,12 +103,95 @@ describeInBrowser('the frame', () => {
     await expectText(time, /^(now|\d+ (s|min) ago)$/);
     const local = await time.getAttribute('title');
     expect(local).toMatch(/\d{4}, \d\d:\d\d:\d\d\.\d{3} GMT\+9$/);
+    // Where the pointer is, nothing lies above it that would say something else.
+    const hovered = (selector: string) =>
+      page.evaluate<string>(`(() => {
+        const row = [...document.querySelectorAll('.run-row')].find((each) => each.textContent.includes('B-7'));
+        const { x, y, width, height } = row.querySelector('${selector}').getBoundingClientRect();
+        return document.elementFromPoint(x + Math.min(width, 60) / 2, y + height / 2).closest('[title]').title;
+      })()`);
+    expect(await hovered('.run-started time')).toBe(local);
+    expect(await hovered('.run-why')).toContain('the parcel is lost');
+
+    const another = await page.context().newPage();
+    dashboard.watch(another);
+    await another.goto(`${dashboard.url}/runs`);
+    await row(another, 'B-7').waitFor();
     await page.getByRole('button', { name: /^Times are in the local zone/ }).click();
-    await until(
-      () => time.getAttribute('title'),
-      (title) => /UTC$/.test(title!),
-      'UTC',
-    );
+    for (const tab of [page, another]) {
+      await until(
+        () => row(tab, 'B-7').locator('time').getAttribute('title'),
+        (title) => /UTC$/.test(title!),
+        'UTC',
+      );
+    }
+
+    // What is hovered over leads to the run as well, and to a new tab for those who want one.
+    const opened = page.context().waitForEvent('page');
+    await time.click({ button: 'middle' });
+    await (await opened).waitForURL(/\/runs\/B-7\//);
+    await row(page, 'B-7').locator('.run-why').click();
+    await page.waitForURL(/\/runs\/B-7\//);
+  });
+
+  it('can be walked with the keyboard alone: the list, a run, its steps, what to do, the search', async () => {
+    const page = await dashboard.visit('/runs');
+    await row(page, 'A-1023').waitFor();
+    const focused = (what: string) =>
+      page.evaluate<string>(`(({ textContent, ariaLabel, className }) => ${what})(document.activeElement)`);
+    const focus = (what: string, wanted: RegExp) =>
+      until(
+        () => focused(what),
+        (found) => wanted.test(found),
+        `the focus at ${wanted}`,
+      );
+    const tabTo = async (wanted: RegExp) => {
+      for (let times = 0; times < 40; times++) {
+        await page.keyboard.press('Tab');
+        if (wanted.test(await focused('ariaLabel ?? textContent'))) return;
+      }
+      throw new Error(`Tab does not lead to ${wanted}`);
+    };
+    await tabTo(/B-7/);
+    await page.keyboard.press('End');
+    await focus('textContent', /A-1023/);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/runs\/A-1023\//);
+    await page.locator('.timeline-row').first().waitFor();
+
+    // What changes every second is not told every second.
+    const told = `[...document.querySelectorAll('.why .time')].map((each) => each.closest('[aria-live]').ariaLive)`;
+    expect(await page.evaluate(told)).toEqual(['off']);
+
+    // From where it was left, and not through all of the frame.
+    await focus('className', /^view$/);
+    await tabTo(/^Pause$/);
+    await page.keyboard.press('Enter');
+    await focus('textContent', /^Resume$/);
+    await page.keyboard.press('Enter');
+    await focus('textContent', /^Pause$/);
+
+    await tabTo(/charge/);
+    await page.keyboard.press('ArrowDown');
+    await focus('textContent', /paused/i);
+    await page.keyboard.press('Home');
+    await focus('textContent', /charge/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('complementary').waitFor();
+    await page.keyboard.press('Tab');
+    await focus('ariaLabel', /^Close the detail$/);
+    await page.keyboard.press('Enter');
+    await focus('textContent', /charge/);
+
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.press('Escape');
+    await focus('textContent', /charge/);
+    await page.goBack();
+    await page.goBack();
+    await page.goBack();
+    await page.waitForURL(/\/runs$/);
+    await focus('textContent', /A-1023/);
   });
 
   it('says that the server does not answer, keeps what it shows, and goes on by itself', async () => {

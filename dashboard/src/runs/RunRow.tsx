@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { memo, type ReactNode } from 'react';
+import { type MouseEventHandler, memo, type ReactNode } from 'react';
 import { legible, shorten } from '../components/legible.js';
 import { Sentence } from '../components/Sentence.js';
 import { StateBadge } from '../components/StateBadge.js';
@@ -33,7 +33,7 @@ export const RunRow = memo(function RunRow(props: Props) {
   const { workflowId, runId, workflowType, startedAt, completedAt } = run;
   const why = whyOf(run);
   return (
-    // biome-ignore lint/a11y/useSemanticElements: it is placed where the list has scrolled to
+    // biome-ignore lint/a11y/useSemanticElements lint/a11y/useKeyWithClickEvents: it is placed where the list has scrolled to, and the list has the keys
     <div
       role="row"
       aria-rowindex={index + 2}
@@ -44,6 +44,8 @@ export const RunRow = memo(function RunRow(props: Props) {
       tabIndex={isFocusable ? 0 : -1}
       style={{ transform: `translateY(${top}px)`, height }}
       onFocus={() => onFocus(index)}
+      onClick={followLink}
+      onAuxClick={followLink}
     >
       <Cell className="run-check">
         <input
@@ -84,6 +86,22 @@ export const RunRow = memo(function RunRow(props: Props) {
     </div>
   );
 });
+
+/**
+ * What can be hovered over lies above the link, and leads to the run as the rest of the row does, with the keys and buttons for a
+ * new tab as well.
+ */
+const followLink: MouseEventHandler<HTMLElement> = (event) => {
+  const isOwn = (event.target as HTMLElement).closest('a, .run-check') !== null;
+  if (isOwn || event.button === SECONDARY) return;
+  const link = event.currentTarget.querySelector('a')!;
+  const isForNewTab = event.button === MIDDLE || event.ctrlKey || event.metaKey || event.shiftKey;
+  if (isForNewTab) window.open(link.href, '_blank', 'noopener');
+  else link.click();
+};
+
+const MIDDLE = 1;
+const SECONDARY = 2;
 
 function Cell({ className, title, children }: { className: string; title?: string; children: ReactNode }) {
   return (
