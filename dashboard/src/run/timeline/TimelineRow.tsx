@@ -43,6 +43,8 @@ export const TimelineRow = memo(function TimelineRow({
     const left = zoom.at(scale.at(start));
     return { left: `${left * 100}%`, width: `${Math.max(0, zoom.at(scale.at(stop)) - left) * 100}%` };
   };
+  const seenFrom = zoom.at(scale.at(from));
+  const seenTo = zoom.at(scale.at(end));
   const words = itemInWords(item, scale.end);
   return (
     <li className="timeline-item" style={{ transform: `translateY(${top}px)`, height }}>
@@ -77,8 +79,11 @@ export const TimelineRow = memo(function TimelineRow({
           {begun !== null && (
             <span className={`bar bar-${kind} ${to === null ? 'is-open' : ''}`} style={place(begun, end)} />
           )}
-          <span className="bar-text" style={textPlace(zoom.at(scale.at(from)), zoom.at(scale.at(end)), room)}>
+          <span className="bar-text" style={textPlace(seenFrom, seenTo, room)}>
+            {/* A text without a bar says at which side that is. */}
+            {seenTo < 0 && '‹ '}
             {to === null && firesAt !== null ? 'waits' : duration(end - (startedAt ?? from))}
+            {seenFrom > 1 && ' ›'}
           </span>
         </span>
       </button>
