@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RunRef } from '../../src/engine.js';
 import { pauseStep } from '../../src/temporal/acting/pausing.js';
 import { Cluster } from '../../src/temporal/cluster/connection.js';
-import { PURSE } from '../../src/temporal/cluster/conventions.js';
+import { PURSE, PURSE_WORKFLOW_TYPE } from '../../src/temporal/cluster/conventions.js';
 import { woken } from '../../src/temporal/kept/purse.js';
 import { dropPurse, purseIdIn, readPurse, tellPurse } from '../../src/temporal/kept/purses.js';
 import { Runs } from '../../src/temporal/reading/runs.js';
+import { toPayloads } from '../../src/temporal/translate/payload.js';
 import { Deployed } from './deployed.js';
 import { describeTemporal } from './required.js';
 
@@ -14,7 +15,7 @@ import { describeTemporal } from './required.js';
 const PAUSED = 4;
 
 const WORKFLOW = `
-import { CancellationScope, step, stepContext, workflow } from 'perdure';
+import { CancellationScope, condition, defineSignal, setHandler, step, stepContext, workflow } from 'perdure';
 const payLater = step({
   name: 'payLater',
   options: { retry: { initialInterval: '20s' } },
@@ -25,6 +26,18 @@ const pay = step({ name: 'pay', fn: async () => { stepContext().cost({ amount: '
 export const pays = workflow({ name: 'pays', fn: async (times) => {
   for (let at = 0; at < times; at++) await pay();
   return times;
+} });
+const payOnce = step({
+  name: 'payOnce',
+  options: { startToCloseTimeout: '4s', retry: { maximumAttempts: 1 } },
+  fn: async () => { stepContext().cost({ amount: '1' }); },
+});
+export const paysWhenTold = workflow({ name: 'paysWhenTold', fn: async () => {
+  let isTold = false;
+  setHandler(defineSignal('pay'), () => { isTold = true; });
+  await condition(() => isTold);
+  await payOnce();
+  await payOnce();
 } });
 const paysInAnyCase = workflow({ name: 'paysInAnyCase', fn: () => CancellationScope.nonCancellable(async () => {
   await pay();
@@ -131,6 +144,30 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     expect((await engine.setBudget(run, '3')).budget).toMatchObject({ amount: '3', isExceeded: false });
     await deployed.startWorkers();
     expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '2' });
+  });
+
+  test('holds though nobody answers for it, and costs no step an attempt', async () => {
+    const { catalog, engine } = deployed;
+    const budget = { amount: '1', currency: 'USD' };
+    const run = await engine.start({ workflowType: 'paysWhenTold', catalog, input: [], budget });
+    const purseId = purseIdIn((await new Runs(cluster).look(run)).memo)!;
+    // As that of a parent whose catalog has no workers at the moment.
+    await dropPurse(cluster, purseId);
+    const { namespace, identity } = cluster;
+    const purse = { ...budget, spent: '0', root: run.workflowId, waiting: [] };
+    await cluster.call((service) =>
+      service.startWorkflowExecution({
+        ...{ namespace, identity, workflowId: purseId, requestId: 'elsewhere' },
+        workflowType: { name: PURSE_WORKFLOW_TYPE },
+        taskQueue: { name: 'nobody polls this' },
+        input: toPayloads([JSON.stringify(purse)]),
+      }),
+    );
+    await engine.signal(run, 'pay', []);
+    await heldBack(run, 1);
+    expect((await engine.cost(run, 'run', () => {})).budget).toMatchObject({ spent: '1', isExceeded: true });
+    await engine.setBudget(run, '5');
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed' });
   });
 
   test('that has closed since its run had ended holds again, with all that was spent, when the run is reset', async () => {

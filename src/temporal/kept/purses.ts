@@ -8,15 +8,16 @@
  * 3. It closes when nobody is left who could spend. A reset may bring somebody back: whoever tells it something then opens
  *    it again, with all that it had.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Budget, type BudgetState, budgetState, withoutBudget } from '../../core/cost/budget.js';
 import { PerdureError } from '../../core/errors.js';
 import type { RunRef, RunSelector } from '../../engine.js';
 import type { Pauses } from '../acting/pausing.js';
 import type { Cluster } from '../cluster/connection.js';
 import { MEMO, PURSE, PURSE_WORKFLOW_TYPE, type Purse } from '../cluster/conventions.js';
-import { CODE, isRefused, RefusedCall } from '../cluster/errors.js';
+import { CODE, isRefused, RefusedCall, unavailable } from '../cluster/errors.js';
 import { requestHeader } from '../cluster/requests.js';
-import type { Memo, Runs } from '../reading/runs.js';
+import { type Memo, mayHaveMessages, Runs } from '../reading/runs.js';
 import { decoded, fromSingle, toPayload, toPayloads } from '../translate/payload.js';
 import { tell, woken } from './purse.js';
 
@@ -24,7 +25,11 @@ const ALLOW_DUPLICATE = 1;
 const REJECT_DUPLICATE = 3;
 const FAIL_ON_CONFLICT = 1;
 /** A purse answers as soon as a worker of its catalog takes a turn. Of one that does not for so long the history is read. */
+const ASK_MS = 2_000;
+/** While a worker has a turn of it, the history does not tell what has come since, and it is asked again, for so long. */
 const ANSWER_MS = 10_000;
+const SHORTEST_ANSWER_MS = 400;
+const ASK_AGAIN_MS = 50;
 /** The same for a server, whose caller waits. */
 const SERVER_WAITS_MS = 2_000;
 /** Runs that are resumed at the same time. */
@@ -97,29 +102,49 @@ export async function dropPurse(cluster: Cluster, purseId: string): Promise<void
   }
 }
 
-/** With all that it was told before; undefined when there is none any more. */
+/**
+ * With all that it was told before; undefined when there is none any more. `withinMs` is what whoever asks has time for.
+ * @throws EngineUnavailableError when its worker takes longer, and what it was told meanwhile is not known
+ */
 export async function readPurse(
   cluster: Cluster,
   purseId: string,
-  timeoutMs = ANSWER_MS,
+  withinMs = ANSWER_MS,
 ): Promise<Purse | undefined> {
-  const { namespace } = cluster;
-  try {
-    const { queryResult } = await cluster.call(
-      (service) =>
-        service.queryWorkflow({
-          namespace,
-          execution: { workflowId: purseId },
-          query: { queryType: PURSE.query },
-        }),
-      { timeoutMs, isPoll: true },
-    );
-    return JSON.parse(fromSingle(queryResult) ?? 'null') as Purse;
-  } catch (error) {
-    if (!(error instanceof RefusedCall)) throw error;
+  const answerMs = Math.max(SHORTEST_ANSWER_MS, Math.min(withinMs, ANSWER_MS));
+  const askMs = Math.min(ASK_MS, answerMs / 2);
+  const until = performance.now() + answerMs;
+  while (performance.now() < until) {
+    try {
+      return await askPurse(cluster, purseId, askMs);
+    } catch (error) {
+      if (!(error instanceof RefusedCall)) throw error;
+    }
     // What is spent, and may be, is known without any worker.
-    return (await purseOnRecord(cluster, purseId))?.purse;
+    if (!(await isAtWork(cluster, purseId))) return (await purseOnRecord(cluster, purseId))?.purse;
+    await sleep(ASK_AGAIN_MS);
   }
+  throw unavailable(`the worker that has the budget "${purseId}" does not answer`, 1);
+}
+
+async function askPurse(cluster: Cluster, purseId: string, timeoutMs: number): Promise<Purse> {
+  const { namespace } = cluster;
+  const { queryResult } = await cluster.call(
+    (service) =>
+      service.queryWorkflow({
+        namespace,
+        execution: { workflowId: purseId },
+        query: { queryType: PURSE.query },
+      }),
+    { timeoutMs, isPoll: true },
+  );
+  return JSON.parse(fromSingle(queryResult) ?? 'null') as Purse;
+}
+
+/** Whether a worker has a turn of it. */
+async function isAtWork(cluster: Cluster, purseId: string): Promise<boolean> {
+  const run = await new Runs(cluster).lookAny({ workflowId: purseId });
+  return run?.status === 'running' && mayHaveMessages(run);
 }
 
 interface RecordedPurse {
@@ -228,8 +253,14 @@ export class Purses {
     return { ...ref, budget };
   }
 
-  #read(purseId: string): Promise<Purse | undefined> {
-    return readPurse(this.cluster, purseId, SERVER_WAITS_MS);
+  async #read(purseId: string): Promise<Purse | undefined> {
+    try {
+      return await readPurse(this.cluster, purseId, SERVER_WAITS_MS);
+    } catch (error) {
+      if (!(error instanceof PerdureError)) throw error;
+      // Nothing is spent on the strength of this answer.
+      return (await purseOnRecord(this.cluster, purseId))?.purse;
+    }
   }
 
   async #wake(purseId: string, { waiting }: Purse): Promise<void> {

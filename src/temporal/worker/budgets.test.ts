@@ -1,6 +1,7 @@
 /** What a worker tells a purse: heard, however long the cluster is away, and given up only where nobody hears. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { costOf } from '../../core/cost/cost.js';
+import { PerdureError } from '../../core/errors.js';
 import { silentLog } from '../../core/log.js';
 import { type Paused, pausedAfter } from '../../core/run/pause.js';
 import type { Cluster } from '../cluster/connection.js';
@@ -93,6 +94,27 @@ describe('a run whose budget is met', () => {
     return { purse, run, refusal };
   }
 
+  it('gives an attempt back that nobody can say of whether it may spend, and does not count it', async () => {
+    const busy = new PerdureError('TooManyRequestsError', 'as many calls wait as it lets');
+    const updates: unknown[] = [];
+    const service = {
+      queryWorkflow: () => Promise.reject(busy),
+      updateActivityOptions: async ({ activityOptions }: { activityOptions: unknown }) =>
+        void updates.push(activityOptions),
+    };
+    const call = (ask: (of: typeof service) => Promise<unknown>) => ask(service);
+    const cluster = { namespace: 'n', identity: 'i', call } as unknown as Cluster;
+    const info = {
+      ...{ workflowExecution: RUN, activityId: '1', attempt: 1 },
+      retryPolicy: { maximumAttempts: 1 },
+    };
+    expect(await new Budgets(() => cluster, 'me', silentLog).refusal(info as never, PURSE_ID)).toMatchObject({
+      type: 'RunPaused',
+      message: expect.stringContaining('as many calls wait as it lets'),
+    });
+    expect(updates).toEqual([{ retryPolicy: { maximumAttempts: 2 } }]);
+  });
+
   it('is known to wait, also when a server that found it not yet paused says that it was woken', async () => {
     const { purse, refusal } = met(({ purse }) => tell(purse, PURSE.woken, woken(purse.waiting)));
     expect(await refusal).toMatchObject({ type: 'RunPaused' });
@@ -106,6 +128,25 @@ describe('a run whose budget is met', () => {
     });
     expect(await refusal).toMatchObject({ type: 'RunPaused' });
     expect(run.paused).toMatchObject({ by: 'budget' });
+  });
+});
+
+describe('those who wait for a budget', () => {
+  it('are woken by a worker that is never silent for as long as a dead one, however many they are', async () => {
+    const described = { workflowExecutionInfo: { execution: { workflowId: 'w', runId: 'r' }, status: 1 } };
+    const slow = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return described;
+    };
+    const cluster = { namespace: 'n', identity: 'i', call: slow } as unknown as Cluster;
+    const waiting = Array.from({ length: 500 }, (_, at) => ({ workflowId: 'w', runId: String(at) }));
+    const moments = [Date.now()];
+    const note = () => void moments.push(Date.now());
+    const woken = new Budgets(() => cluster, 'me', silentLog).wake(waiting, note).then(note);
+    await vi.advanceTimersByTimeAsync(600_000);
+    await woken;
+    const silences = moments.slice(1).map((at, index) => at - moments[index]!);
+    expect(Math.max(...silences)).toBeLessThan(5_000);
   });
 });
 

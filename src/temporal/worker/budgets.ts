@@ -34,6 +34,8 @@ const ASK_AGAIN_MS = 2_000;
 /** How long a purse that cannot be reached is told again before the outcome goes without it, and how often. */
 const TELL_FOR_MS = 10 * 60_000;
 const TELL_AGAIN_MS = 1_000;
+/** Runs that are let go on at the same time. */
+const AT_ONCE = 20;
 
 export class Budgets {
   constructor(
@@ -42,12 +44,27 @@ export class Budgets {
     private readonly log: Log,
   ) {}
 
-  /** What the attempt ends with when nothing may be spent; undefined when it may begin. */
+  /** What the attempt ends with when nothing may be spent, or nobody knows; undefined when it may begin. */
   async refusal(info: Info, purseId: string): Promise<ApplicationFailure | undefined> {
     const cluster = this.cluster();
+    if (!cluster) return undefined;
+    try {
+      return await this.#refusal(cluster, info, purseId);
+    } catch (error) {
+      this.log.warn(
+        { err: error },
+        `whether the budget "${purseId}" is spent is not known: a step waits for that`,
+      );
+      await Promise.allSettled([allowOneMore(cluster, info, this.identity)]);
+      return notBegun(`whether the budget is spent is not known (${(error as Error).message})`);
+    }
+  }
+
+  async #refusal(cluster: Cluster, info: Info, purseId: string): Promise<ApplicationFailure | undefined> {
     const { workflowExecution: run, activityId, attempt } = info;
-    if (!cluster || !run) return undefined;
-    const purse = await readPurse(cluster, purseId);
+    if (!run) return undefined;
+    const answerMs = timeForAnswer(info);
+    const purse = await readPurse(cluster, purseId, answerMs);
     if (!purse || !isEmpty(purse)) {
       // An attempt before this one may have ended half-way through pausing the run.
       if (attempt > 1) await this.#resume(cluster, run);
@@ -65,7 +82,7 @@ export class Budgets {
     const pause = () =>
       signal(cluster, run, PAUSE_SIGNAL, pauseArguments({ reason, by: 'budget', at: Date.now() }));
     if (!(await runs.paused(known))) await pause();
-    if (!(await this.#isStillEmpty(cluster, purseId))) {
+    if (!(await this.#isStillEmpty(cluster, purseId, answerMs))) {
       await this.#resume(cluster, run);
       return undefined;
     }
@@ -76,7 +93,7 @@ export class Budgets {
     ]);
     // Whoever was waking it may have found nothing paused yet, and the purse has spent since what it was filled with.
     await waits('waitsPaused');
-    if (!(await this.#isStillEmpty(cluster, purseId))) {
+    if (!(await this.#isStillEmpty(cluster, purseId, answerMs))) {
       await this.#unpauseStep(cluster, run, activityId);
       await this.#resume(cluster, run);
     } else {
@@ -85,11 +102,7 @@ export class Budgets {
       // It was let go on meanwhile, for another step. What a turn has not taken yet cannot be seen, and may pause it.
       else if (now?.status === 'running' && !mayHaveMessages(now) && !(await runs.paused(now))) await pause();
     }
-    return ApplicationFailure.create({
-      type: RUN_PAUSED,
-      message: `the run is paused, ${reason}: this attempt was not begun`,
-      nextRetryDelay: ASK_AGAIN_MS,
-    });
+    return notBegun(`the run is paused, ${reason}`);
   }
 
   /**
@@ -114,22 +127,28 @@ export class Budgets {
     }
   }
 
-  /** Lets the runs go on that are paused by their budget. */
-  async wake(waiting: unknown): Promise<void> {
+  /** Lets the runs go on that are paused by their budget. There may be thousands, so it says now and then that it is alive. */
+  async wake(waiting: unknown, beat: () => void): Promise<void> {
     const cluster = this.cluster();
     if (!cluster) throw unavailable('this worker has no connection of its own yet', 1);
-    const runs = new Runs(cluster);
-    for (const run of waiting as RunRef[]) {
-      const known = await runs.lookAny(run);
-      if (known?.status !== 'running') continue;
-      const paused = await runs.paused(known);
-      if (paused && paused.by !== 'budget') continue;
-      // Before the run, as a server does it: one that goes on must not wait for a step that does not.
-      for (const { activityId } of known.pendingSteps.filter(isPausedWithItsRun)) {
-        await this.#unpauseStep(cluster, run, activityId ?? '');
-      }
-      await this.#resume(cluster, run);
+    const all = waiting as RunRef[];
+    for (let from = 0; from < all.length; from += AT_ONCE) {
+      beat();
+      await Promise.all(all.slice(from, from + AT_ONCE).map((run) => this.#wake(cluster, run)));
     }
+  }
+
+  async #wake(cluster: Cluster, run: RunRef): Promise<void> {
+    const runs = new Runs(cluster);
+    const known = await runs.lookAny(run);
+    if (known?.status !== 'running') return;
+    const paused = await runs.paused(known);
+    if (paused && paused.by !== 'budget') return;
+    // Before the run, as a server does it: one that goes on must not wait for a step that does not.
+    for (const { activityId } of known.pendingSteps.filter(isPausedWithItsRun)) {
+      await this.#unpauseStep(cluster, run, activityId ?? '');
+    }
+    await this.#resume(cluster, run);
   }
 
   /** Whether the workflow at the root of a tree, or any below it, is open. */
@@ -152,8 +171,8 @@ export class Budgets {
     }
   }
 
-  async #isStillEmpty(cluster: Cluster, purseId: string): Promise<boolean> {
-    const purse = await readPurse(cluster, purseId);
+  async #isStillEmpty(cluster: Cluster, purseId: string, answerMs: number): Promise<boolean> {
+    const purse = await readPurse(cluster, purseId, answerMs);
     return purse !== undefined && isEmpty(purse);
   }
 
@@ -170,6 +189,23 @@ export class Budgets {
     await Promise.allSettled([unpauseStep(cluster, run, activityId)]);
   }
 }
+
+/**
+ * The time of the attempt runs while its purse is asked, three times at most, and nobody may be there who answers for it, such
+ * as the workers of the parent's catalog.
+ */
+const timeForAnswer = ({ startToCloseTimeoutMs, heartbeatTimeoutMs }: Info): number =>
+  Math.min(
+    startToCloseTimeoutMs || Number.POSITIVE_INFINITY,
+    heartbeatTimeoutMs || Number.POSITIVE_INFINITY,
+  ) / 4;
+
+const notBegun = (why: string): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: RUN_PAUSED,
+    message: `${why}: this attempt was not begun`,
+    nextRetryDelay: ASK_AGAIN_MS,
+  });
 
 const isEmpty = ({ amount, spent }: Purse): boolean => isMet(amount, spent);
 

@@ -36,6 +36,10 @@ export function whilePaused(cluster: () => Cluster | undefined, identity: string
       allowOneMore(known, info, identity),
       pauseStep(known, { workflowId, runId }, activityId),
     ]);
+    // Whoever has let the run go on meanwhile may have found nothing paused of it yet.
+    const now = await runs.lookAny(execution);
+    if (now && !(await runs.paused(now)))
+      await Promise.allSettled([unpauseStep(known, { workflowId, runId }, activityId)]);
     return ApplicationFailure.create({
       type: RUN_PAUSED,
       message: 'the run is paused: this attempt was not begun',
@@ -61,8 +65,9 @@ export function goesOn(cluster: () => Cluster | undefined, log: Log): (run: RunR
     try {
       for (let waitMs = FIRST_LOOK_MS; performance.now() < until; waitMs *= 2) {
         const run = await runs.lookAny({ workflowId, runId });
-        if (run?.status !== 'running' || !run.pendingSteps.some(isPausedWithItsRun)) return;
-        // Until the turn that has told of it is recorded, steps are there that it has cancelled.
+        if (run?.status !== 'running') return;
+        // Until the turn that has told of it is recorded, steps are there that it has cancelled, and workers that look at
+        // the run still find it paused and pause its steps.
         if (!run.pendingTurn && !(await runs.paused(run))) {
           const steps = run.pendingSteps.filter(isPausedWithItsRun);
           await Promise.allSettled(steps.map(({ activityId }) => unpauseStep(known, run, activityId ?? '')));

@@ -82,7 +82,7 @@ export class Steps {
       return raw(JSON.stringify(await this.budgets.isInUse(input.args[0])));
     }
     if (context.info.activityType === WAKE) {
-      await this.budgets.wake(input.args[0]);
+      await this.budgets.wake(input.args[0], () => context.heartbeat());
       return raw(undefined);
     }
     const task = this.#taskOf(context, input);

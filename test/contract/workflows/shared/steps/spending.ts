@@ -5,7 +5,7 @@ import { spending } from '../spending.js';
 export const spend = step({
   name: 'spend',
   inputSchema: spending,
-  options: { startToCloseTimeout: '4s', retry: { initialInterval: '10ms', maximumAttempts: 4 } },
+  options: { startToCloseTimeout: '10 minutes', retry: { initialInterval: '10ms', maximumAttempts: 4 } },
   fn: async (input): Promise<unknown> => {
     const { attempt, cost, heartbeat, lastHeartbeat } = stepContext();
     const { amount, currency, fails = 0, hangs = 0, gate, beats } = input;
