@@ -218,7 +218,31 @@ describeInBrowser('one run', () => {
       await page.keyboard.press('Enter');
       await expectText(page.locator('.run-header .state'), 'Completed');
       await expectText(page.getByRole('region', { name: 'What it has cost' }), '3 USD');
+      await tab(page, 'Steps').click();
+      const costs = page.locator('.step-row .step-cost');
+      await expectText(costs, '0.75 USD');
+      expect(await costs.allTextContents()).toEqual(Array(4).fill('0.75 USD'));
       await dashboard.expectNoProblems(/400/);
+    });
+
+    it('says what a step spends while that runs', async () => {
+      await start('auction', 'auction-1');
+      const page = await visit('/runs/auction-1');
+      await tab(page, 'Steps').click();
+      for (const spent of [
+        page.getByRole('region', { name: 'What it has cost' }),
+        page.locator('.step-row .step-cost'),
+      ]) {
+        await expectText(spent, '0.');
+        const before = await spent.textContent();
+        await until(
+          () => spent.textContent(),
+          (now) => now !== before,
+          'more',
+        );
+      }
+      await dashboard.client.handle('auction-1').terminate();
+      await expectText(page.locator('.run-header .state'), 'Terminated');
     });
 
     it('resets to after a step that is chosen on the timeline', async () => {

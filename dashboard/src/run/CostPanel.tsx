@@ -2,10 +2,14 @@
 import { useQuery } from '@tanstack/react-query';
 import type { StatusRecord } from 'perdure/client';
 import { RaiseBudget } from './dialogs/BudgetDialog.js';
-import { costQuery } from './queries.js';
+import { ASK_COSTS_EVERY_MS, costQuery } from './queries.js';
 
 export function CostPanel({ run }: { run: StatusRecord }) {
-  const { data } = useQuery({ ...costQuery(run), retry: false });
+  const { data } = useQuery({
+    ...costQuery(run),
+    refetchInterval: run.status === 'running' ? ASK_COSTS_EVERY_MS : false,
+    retry: false,
+  });
   if (!data || (data.totals.length === 0 && !data.budget)) return null;
   const usage = Object.entries(data.usage);
   return (

@@ -1,4 +1,6 @@
-/** One line for each step: what became of it, with how many attempts, in what time. In and out open beside it. */
+/** One line for each step: what became of it, with how many attempts, for how much, in what time. In and out open beside it. */
+import { useQuery } from '@tanstack/react-query';
+import type { StatusRecord } from 'perdure/client';
 import { useMemo } from 'react';
 import { Empty } from '../components/Empty.js';
 import { Icon } from '../components/Icon.js';
@@ -6,7 +8,7 @@ import { Time, Took } from '../components/Time.js';
 import type { Shown } from './history.js';
 import { type Item, itemName, KINDS, stateClass, stateIcon, stateName } from './items.js';
 import { useLines } from './lines.js';
-import { type Ref, useStepsUnderWay } from './queries.js';
+import { ASK_COSTS_EVERY_MS, stepCostsQuery, useStepsUnderWay } from './queries.js';
 import { asOfNow } from './under-way.js';
 
 const ROW_PX = 34;
@@ -17,12 +19,18 @@ export function StepsView({
   open,
   onOpen,
 }: {
-  run: Ref;
+  run: StatusRecord;
   history: Shown;
   open: string | undefined;
   onOpen(id: string): void;
 }) {
   const underWay = useStepsUnderWay(run);
+  const { data: costs } = useQuery({
+    ...stepCostsQuery(run),
+    refetchInterval: run.status === 'running' ? ASK_COSTS_EVERY_MS : false,
+    retry: false,
+  });
+  const hasCosts = costs !== undefined && costs.size > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
   const steps = useMemo(
     () => model.items.filter(({ kind }) => kind === 'step' || kind === 'child'),
@@ -40,7 +48,7 @@ export function StepsView({
             <li key={item.id} style={{ transform: `translateY(${start}px)`, height: ROW_PX }}>
               <button
                 type="button"
-                className="line-row step-row"
+                className={`line-row step-row ${hasCosts ? 'has-cost' : ''}`}
                 data-item={item.id}
                 data-index={index}
                 tabIndex={isReached(index) ? 0 : -1}
@@ -57,6 +65,11 @@ export function StepsView({
                   {itemName(item)}
                 </span>
                 <span className="step-attempts muted">{attemptsInWords(item)}</span>
+                {hasCosts && (
+                  <span className="step-cost cut">
+                    {item.activityId === null ? '' : costs.get(item.activityId)}
+                  </span>
+                )}
                 <span className="step-took">
                   <Took from={item.startedAt ?? item.from} to={item.to} />
                 </span>

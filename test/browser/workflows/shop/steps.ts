@@ -40,3 +40,14 @@ export const advertise = step({
     stepContext().cost({ kind: 'advertisement', currency: 'USD', amount: '0.75' });
   },
 });
+
+export const bid = step({
+  name: 'bid',
+  description: 'Spends a little now and then, until it is stopped',
+  fn: async () => {
+    const { cost, signal } = stepContext();
+    for (; !signal.aborted; await new Promise((resolve) => setTimeout(resolve, 500))) {
+      cost({ kind: 'bid', amount: '0.01' });
+    }
+  },
+});

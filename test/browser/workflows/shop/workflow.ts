@@ -1,5 +1,5 @@
 import { condition, defineSignal, setHandler, sleep, workflow, z } from 'perdure';
-import { advertise, charge, reserve, ship } from './steps.js';
+import { advertise, bid, charge, reserve, ship } from './steps.js';
 
 const approve = defineSignal<[{ by: string }]>('approve');
 
@@ -70,4 +70,10 @@ export const campaign = workflow({
   fn: async () => {
     for (let times = 0; times < 4; times++) await advertise();
   },
+});
+
+export const auction = workflow({
+  name: 'auction',
+  description: 'Has one step that spends until it is stopped',
+  fn: async () => bid(),
 });
