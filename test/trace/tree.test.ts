@@ -107,6 +107,20 @@ describe('a run in which everything happens', () => {
           },
           { attempt: 2, ...times, error: null },
         ],
+        costs: {
+          totals: [{ currency: 'USD', amount: '0.3' }],
+          usage: { calls: 3 },
+          records: [1, 2].map((attempt) => ({
+            ...{ at: TIME, stepName: 'charge', activityId: expect.any(String), attempt },
+            ...{
+              kind: 'bank',
+              label: 'fee',
+              currency: 'USD',
+              amount: `0.${attempt}`,
+              usage: { calls: attempt },
+            },
+          })),
+        },
       },
     ]);
   });
@@ -171,6 +185,23 @@ describe('the end of a run', () => {
       error: { name: 'TerminatedError', message: 'enough' },
       children: [{ kind: 'timer', status: 'open', endedAt: null, durationMs: null }],
     });
+  });
+
+  it('has what a step had spent that was open then', async () => {
+    const run = await start('spending', null);
+    const spent = async () => {
+      let count = 0;
+      await engine.cost(run, 'run', ({ records }) => {
+        count += records.length;
+      });
+      return count;
+    };
+    await expect.poll(spent, { timeout: 60_000 }).toBe(1);
+    await engine.terminate(run, 'enough');
+    const totals = [{ currency: 'EUR', amount: '0.5' }];
+    expect((await traceOf(run)).children).toMatchObject([
+      { kind: 'step', status: 'open', costs: { totals, records: [{ attempt: 1, amount: '0.5' }] } },
+    ]);
   });
 
   it('is a cancellation, with the request for it', async () => {

@@ -10,9 +10,20 @@ export const charge = step({
   name: 'charge',
   options: { retry: { initialInterval: '1ms', maximumAttempts: 3 } },
   fn: async (amount: number) => {
-    if (stepContext().attempt === 1)
-      throw new Declined('try again', { cause: new TypeError('socket closed') });
+    const { attempt, cost } = stepContext();
+    cost({ amount: `0.${attempt}`, kind: 'bank', label: 'fee', usage: { calls: attempt } });
+    if (attempt === 1) throw new Declined('try again', { cause: new TypeError('socket closed') });
     return { charged: amount };
+  },
+});
+
+/** Spends, and does not end. */
+export const spend = step({
+  name: 'spend',
+  fn: async () => {
+    const { cost, signal } = stepContext();
+    cost({ amount: '0.5', currency: 'EUR' });
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
   },
 });
 

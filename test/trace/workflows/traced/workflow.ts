@@ -10,7 +10,7 @@ import {
   sleep,
   workflow,
 } from 'perdure';
-import { charge, refuse } from './steps.js';
+import { charge, refuse, spend } from './steps.js';
 
 export const greet = workflow({ name: 'greet', fn: async (name: string) => `hello ${name}` });
 
@@ -46,6 +46,8 @@ export const waiting = workflow({
     await sleep('1 hour');
   },
 });
+
+export const spending = workflow({ name: 'spending', fn: async () => spend() });
 
 export const counting = workflow({
   name: 'counting',
