@@ -17,6 +17,27 @@ describe('metrics', () => {
     expect(lines).toHaveLength(501);
     expect(lines.at(-1)).toBe('perdure_runs_started_total{workflow_type="other"} 1500');
   });
+
+  it('have what the engine has to do, each under its own name', async () => {
+    const metrics = new Metrics();
+    metrics.watchEngine(() => ({
+      ...{ workers: 1, turnsQueued: 2, stepsQueued: 3, turnsUnderWay: 4, stepsUnderWay: 5 },
+      ...{ runsInMemory: 6, runsDamaged: 7, runsHeldBack: 8 },
+    }));
+    const lines = (await metrics.text()).split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'perdure_workers 1',
+        'perdure_queue_depth{kind="turn"} 2',
+        'perdure_queue_depth{kind="step"} 3',
+        'perdure_tasks_under_way{kind="turn"} 4',
+        'perdure_tasks_under_way{kind="step"} 5',
+        'perdure_runs_in_memory 6',
+        'perdure_runs_damaged 7',
+        'perdure_runs_held_back 8',
+      ]),
+    );
+  });
 });
 
 describe('the metric of what is spent', () => {
