@@ -106,9 +106,11 @@ export class Environment implements TestEnvironment {
         `${JSON.stringify(workflowId)} is not the id of a workflow: use 1 to 255 characters, none of them a control character`,
       );
     }
+    // Clients send null where there is no input: the API has no other word for it.
+    const sent = input ?? null;
     // Only checked, as the API does: the run parses it itself, and transforms must not be applied twice.
-    await parseInput(definition, input);
-    const payload = encodePayload(input, `input of workflow "${workflowType}"`);
+    await parseInput(definition, sent);
+    const payload = encodePayload(sent, `input of workflow "${workflowType}"`);
     const ids = this.#stage.newIds(workflowType);
     const request = {
       workflowType,

@@ -9,7 +9,7 @@ import type { Failure } from '../core/history/failure.js';
 import { type NamedSteps, type WireEvent, wireEvent } from '../core/history/wire-event.js';
 import { CALLBACK_SIGNAL, FEEDBACK_SIGNAL } from '../core/run/callback.js';
 import type { Why } from '../core/run/why.js';
-import { decodePayload, encodePayload, type Payload } from '../core/values/json.js';
+import { decodePayload, encodeArguments, type Payload } from '../core/values/json.js';
 import type { EmbeddedEngine } from '../embedded/index.js';
 import type { ResetPoint, RunOutcome, RunRef, RunSelector } from '../engine.js';
 import type { HandlerDeclarations } from '../sdk/definition.js';
@@ -309,8 +309,7 @@ export class Run implements TestRun {
       | undefined;
     const whose = `payload of ${kind} "${name}" of workflow "${workflowType}"`;
     await parse(declared?.[name]?.inputSchema, args[0], whose);
-    const input = args.flatMap((arg) => encodePayload(arg, `payload of ${kind} "${name}"`) ?? []);
-    return { name, input };
+    return { name, input: encodeArguments(args, `payload of ${kind} "${name}"`) };
   }
 
   async #isAccepted(engine: EmbeddedEngine, updateId: string, sinceRunId: string): Promise<boolean> {

@@ -49,7 +49,8 @@ export interface TestEnvironmentOptions {
   seed?: number;
   /**
    * How files are imported: `(path) => import(path)` in a test file, where its runner is to import them. Needed only where
-   * the modules of steps must not be evaluated but as the runner makes them, such as with mocked modules.
+   * the modules of steps must not be evaluated but as the runner makes them, such as with mocked modules. Each function that
+   * is given loads the folder once: environments that share one share what it has loaded.
    */
   import?: (path: string) => Promise<Record<string, unknown>>;
   /** Where `log` of workflows and steps goes. Warnings and errors go to the console when absent, the rest nowhere. */

@@ -538,14 +538,22 @@ describe('config', () => {
       server: { value: 'http://file:1', source: '../perdure.config.json' },
       token: { value: 'a-s***', source: '../perdure.config.json' },
       catalog: { value: 'blue', source: '../perdure.config.json' },
+      patience: { value: '60s', source: 'default' },
     });
-    const environment = { PERDURE_SERVER: 'http://env:1', API_AUTH_TOKEN: 'short' };
+    const environment = {
+      PERDURE_SERVER: 'http://env:1',
+      API_AUTH_TOKEN: 'short',
+      PERDURE_PATIENCE: '2m',
+    };
     expect(await parsed(file, [], environment)).toMatchObject({
       server: { value: 'http://env:1', source: 'PERDURE_SERVER' },
       token: { value: '***', source: 'API_AUTH_TOKEN' },
+      patience: { value: '120s', source: 'PERDURE_PATIENCE' },
     });
-    expect(await parsed(file, ['--server', 'http://flag:1'], environment)).toMatchObject({
+    const flags = ['--server', 'http://flag:1', '--patience', '500ms'];
+    expect(await parsed(file, flags, environment)).toMatchObject({
       server: { value: 'http://flag:1', source: '--server' },
+      patience: { value: '0.5s', source: '--patience' },
     });
   });
 

@@ -34,6 +34,17 @@ describe('an environment', () => {
     expect(other).not.toBe(one);
   });
 
+  test('imports files as it is told to, also where another one has loaded them before', async () => {
+    const importFile = vi.fn((path: string) => import(path));
+    const told = await createTestEnvironment({ workflows, import: importFile });
+    expect(await told.run(twoNotes)).toHaveLength(2);
+    expect(importFile).toHaveBeenCalledWith(expect.stringContaining('stepping/steps'));
+    const times = importFile.mock.calls.length;
+    const again = await createTestEnvironment({ workflows, import: importFile });
+    expect(importFile).toHaveBeenCalledTimes(times);
+    await Promise.all([told.close(), again.close()]);
+  });
+
   test('hands on what workflows log', async () => {
     const lines: unknown[] = [];
     const logged = await createTestEnvironment({

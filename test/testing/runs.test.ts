@@ -5,7 +5,7 @@ import { crashEverywhere, WorkflowFailedError } from '../../src/testing/index.js
 import { DAY, EnvironmentStage, HOUR } from './environment.fixture.js';
 import { adding, countdown, failing, parent, tryingAgain } from './workflows/family/workflow.js';
 import { fetchPrice } from './workflows/stepping/steps.js';
-import { price } from './workflows/stepping/workflow.js';
+import { echo, price } from './workflows/stepping/workflow.js';
 import { approval, hopeless, identified, patient } from './workflows/waiting/workflow.js';
 
 const stage = new EnvironmentStage();
@@ -19,6 +19,10 @@ describe('a run', () => {
       workflowType: 'countdown',
       status: 'completed',
     });
+  });
+
+  test('without an input gets null, as from a client', async () => {
+    expect(await stage.env.run(echo)).toEqual({ input: null });
   });
 
   test('that fails says with what', async () => {

@@ -46,7 +46,7 @@ export interface Setting {
   source: string;
 }
 
-export type Settings = Record<'server' | 'token' | 'catalog', Setting>;
+export type Settings = Record<'server' | 'token' | 'catalog' | 'patience', Setting>;
 
 type Key = 'server' | 'token' | 'tokenFile' | 'catalog';
 /** What was said in one place. */
@@ -70,8 +70,18 @@ export async function settingsOf(command: Command): Promise<Settings> {
     server,
     token: tokenFor(server.value!, places),
     catalog: first('catalog') ?? { value: undefined, source: 'default of the server' },
+    patience: patienceOf(command),
   };
 }
+
+function patienceOf(command: Command): Setting {
+  const { long, envVar } = command.options.find((option) => option.attributeName() === 'patience')!;
+  const places: Record<string, string | undefined> = { cli: long, env: envVar };
+  const place = command.getOptionValueSource('patience')!;
+  return { value: `${patienceMs(command) / 1000}s`, source: places[place] ?? place };
+}
+
+const patienceMs = (command: Command): number => command.opts<{ patience: number }>().patience;
 
 function flagsOf(command: Command): Place {
   return placeOf(command, (option) => {
@@ -162,6 +172,6 @@ export async function connect(command: Command): Promise<Connection> {
     server: server.value!,
     catalog: catalog.value,
     quick: createClient({ ...options, retryForMs: 0 }),
-    patient: createClient({ ...options, retryForMs: command.opts<{ patience: number }>().patience }),
+    patient: createClient({ ...options, retryForMs: patienceMs(command) }),
   };
 }

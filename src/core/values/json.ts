@@ -31,6 +31,17 @@ export function encodePayload(value: unknown, label: string): Payload | undefine
   return stringify(value);
 }
 
+/** Payloads for arguments, of which the last may be left out, and no other: those behind it would move to its place. */
+export function encodeArguments(args: readonly unknown[], label: string): Payload[] {
+  const given = args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1);
+  return given.map((arg, i) => {
+    const payload = encodePayload(arg, label);
+    if (payload === undefined)
+      throw new PayloadError(label, `undefined as number ${i + 1} of ${given.length}`);
+    return payload;
+  });
+}
+
 export function decodePayload(payload: Payload | undefined): unknown {
   return payload === undefined ? undefined : parse(payload);
 }

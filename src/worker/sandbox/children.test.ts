@@ -175,6 +175,35 @@ describe('other workflows', () => {
     expect(run.turn()).toEqual([{ kind: 'completeRun', result: '["signalled","cancelled"]' }]);
   });
 
+  test('get every argument in its place, or the sender an error', () => {
+    const run = new ScriptedRun(({ workflow, getExternalWorkflowHandle, defineSignal }) => {
+      const place = defineSignal<[(string | undefined)?, number?]>('place');
+      return workflow({
+        name: 'test',
+        fn: async () => {
+          const other = getExternalWorkflowHandle('other-1');
+          void other.signal(place, 'here', undefined);
+          void other.signal(place, undefined, undefined);
+          try {
+            await other.signal(place, undefined, 7);
+          } catch (error) {
+            return (error as Error).message;
+          }
+        },
+      });
+    });
+    expect(run.start().turn()).toMatchObject([
+      { kind: 'signalExternal', input: ['"here"'] },
+      { kind: 'signalExternal', input: [] },
+      {
+        kind: 'completeRun',
+        result: JSON.stringify(
+          'argument of signal "place" is undefined as number 1 of 2, which JSON cannot carry',
+        ),
+      },
+    ]);
+  });
+
   test('that are not there reject the call', () => {
     const run = new ScriptedRun(source);
     run.start().turn();

@@ -7,7 +7,7 @@
  */
 import type { Command } from '../../../core/history/command.js';
 import type { CancellationType, HistoryEvent } from '../../../core/history/event.js';
-import { encodePayload, type Payload } from '../../../core/values/json.js';
+import { encodeArguments, encodePayload, type Payload } from '../../../core/values/json.js';
 import type { Cancel, ChildRequest, Settle, StepRequest } from '../../../sdk/runtime.js';
 import type { TurnCommands } from './commands.js';
 import { settleBy } from './resolution.js';
@@ -87,8 +87,7 @@ export class Operations {
   }
 
   signalExternal(workflowId: string, signalName: string, args: unknown[], settle: Settle<void>): Cancel {
-    const label = `argument of signal "${signalName}"`;
-    const input = args.flatMap((arg) => payloads(arg, label));
+    const input = encodeArguments(args, `argument of signal "${signalName}"`);
     const signalSeq = String(++this.#counters.signal);
     const operation = this.#start(
       { kind: 'signalExternal', signalSeq, workflowId, signalName, input },

@@ -18,6 +18,8 @@ export const working = workflow({
 
 export const identity = workflow({ name: 'identity', fn: async () => whoAmI() });
 
+export const echo = workflow({ name: 'echo', fn: async (input?: unknown) => ({ input }) });
+
 /** In the workflow's own file, and not exported. */
 const inner = step({ name: 'inner', fn: async (text: string) => `inner ${text}` });
 export const ownStep = workflow({ name: 'ownStep', fn: async (text: string) => inner(text) });
