@@ -462,7 +462,8 @@ describeInBrowser('the list of runs', () => {
     expect(await page.evaluate('window.fewest')).toBeGreaterThan(0);
   });
 
-  it('draws few of many rows, and loads more as one scrolls', async () => {
+  /** A list that has always more, each called many-N. */
+  async function visitMany(): Promise<Page> {
     const page = await dashboard.visit('/');
     const started = Date.parse('2026-01-01T00:00:00Z');
     await page.route('**/workflow/runs?*', async (route) => {
@@ -482,10 +483,38 @@ describeInBrowser('the list of runs', () => {
     });
     await page.goto(`${dashboard.url}/runs?workflow=sale`);
     await row(page, 'many-0').waitFor();
+    return page;
+  }
+
+  const scrollToEnd = (page: Page) =>
+    page.locator('.runs-scroller').evaluate((element) => element.scrollTo(0, element.scrollHeight));
+
+  it('keeps the focus on a row that is scrolled away, and goes on from there', async () => {
+    const page = await visitMany();
+    await row(page, 'many-3').focus();
+    await scrollToEnd(page);
+    await row(page, 'many-99').waitFor();
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    expect(await focused()).toContain('many-3');
+    await page.keyboard.press('ArrowDown');
+    await until(focused, (text) => String(text).includes('many-4'), 'the next row');
+    await until(
+      () => row(page, 'many-99').count(),
+      (count) => count === 0,
+      'the list to follow',
+    );
+    await page.locator('.runs-scroller').evaluate((element) => element.scrollTo(0, 2_000));
+    await page.getByLabel(/Choose all/).focus();
+    await page.keyboard.press('Tab');
+    expect(await focused()).toContain('many-4');
+  });
+
+  it('draws few of many rows, and loads more as one scrolls', async () => {
+    const page = await visitMany();
     expect(await page.locator('.run-row').count()).toBeLessThan(60);
     for (let to = 0; to < 10; to++) {
       const before = await page.locator('.counts').textContent();
-      await page.locator('.runs-scroller').evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      await scrollToEnd(page);
       await until(
         () => page.locator('.counts').textContent(),
         (text) => text !== before,

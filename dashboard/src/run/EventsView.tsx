@@ -5,9 +5,9 @@ import { zone } from '../app/settings.js';
 import { useStore } from '../app/store.js';
 import { Empty } from '../components/Empty.js';
 import { legible } from '../components/legible.js';
+import { useLines } from '../components/lines.js';
 import { duration, exact } from '../components/times.js';
 import type { Shown } from './history.js';
-import { useLines } from './lines.js';
 import { attributesOf, subjectOf } from './model.js';
 
 const ROW_PX = 30;

@@ -4,10 +4,10 @@ import type { StatusRecord } from 'perdure/client';
 import { useMemo } from 'react';
 import { Empty } from '../components/Empty.js';
 import { Icon } from '../components/Icon.js';
+import { useLines } from '../components/lines.js';
 import { Time, Took } from '../components/Time.js';
 import type { Shown } from './history.js';
 import { type Item, itemName, KINDS, stateClass, stateIcon, stateName } from './items.js';
-import { useLines } from './lines.js';
 import { ASK_COSTS_EVERY_MS, stepCostsQuery, useStepsUnderWay } from './queries.js';
 import { asOfNow } from './under-way.js';
 

@@ -3,9 +3,9 @@
  * chooses it.
  */
 import { useNavigate } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, useCallback, useEffect, useRef } from 'react';
 import { Loading } from '../components/Loading.js';
+import { useLines } from '../components/lines.js';
 import { useIsNarrow } from './narrow.js';
 import type { Place } from './places.js';
 import { RunRow } from './RunRow.js';
@@ -30,24 +30,21 @@ export function RunTable({
   onRange(first: number, last: number): void;
   onReading(isReading: boolean): void;
 }) {
-  const scroller = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const isNarrow = useIsNarrow();
   const size = isNarrow ? NARROW_ROW_PX : ROW_PX;
-  const [focused, setFocused] = useState(place.focused);
   // The same function for the same rows: with another one all of them are measured again, at every frame.
   const getItemKey = useCallback((index: number) => runs[index]!.runId, [runs]);
-  const rows = useVirtualizer({
-    count: runs.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => size,
-    getItemKey,
+  const lines = useLines(runs.length, {
+    rowPx: size,
     overscan: 10,
-    initialOffset: place.scrollTop,
+    getItemKey,
+    start: { scrollTop: place.scrollTop, reached: place.focused },
   });
+  const { scroller, rows, reached } = lines;
   const items = rows.getVirtualItems();
-  const first = items[0]?.index ?? 0;
-  const last = items.at(-1)?.index ?? 0;
+  // What is on the screen: the row that has the focus is drawn wherever it is.
+  const { startIndex: first, endIndex: last } = rows.range ?? { startIndex: 0, endIndex: 0 };
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is drawn is what counts
   useEffect(() => rows.measure(), [size]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is told again when more rows are there
@@ -60,49 +57,25 @@ export function RunTable({
       element !== null &&
         (element.scrollTop > 0 || isOver.current || element.contains(document.activeElement)),
     );
-  }, [onReading]);
+  }, [onReading, scroller]);
   useEffect(tell);
   useEffect(() => {
-    place.focused = focused;
-  }, [place, focused]);
-
-  const focus = (index: number) => {
-    const to = Math.max(0, Math.min(runs.length - 1, index));
-    setFocused(to);
-    rows.scrollToIndex(to);
-    // It may not have been drawn before the list has moved.
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"]`)?.focus(),
-    );
-  };
+    if (reached >= 0) place.focused = reached;
+  }, [place, reached]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when somebody comes back
   useEffect(() => {
     if (!place.isLeftByKey) return;
     place.isLeftByKey = false;
-    focus(place.focused);
+    lines.moveTo(place.focused);
   }, []);
 
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    lines.onKeyDown(event);
     const isOnRow = (event.target as HTMLElement).getAttribute('role') === 'row';
-    const page = Math.max(1, Math.floor(scroller.current!.clientHeight / size) - 2);
-    const steps: Record<string, number> = {
-      ArrowDown: 1,
-      j: 1,
-      ArrowUp: -1,
-      k: -1,
-      PageDown: page,
-      PageUp: -page,
-      Home: -runs.length,
-      End: runs.length,
-    };
-    const run = runs[focused];
-    const step = steps[event.key];
-    if (step !== undefined) {
-      event.preventDefault();
-      focus(focused + step);
-    } else if (isOnRow && event.key === 'Enter' && run) {
+    const run = runs[reached];
+    if (isOnRow && event.key === 'Enter' && run) {
       const { workflowId, runId } = run;
       place.isLeftByKey = true;
       void navigate({ to: '/runs/$workflowId/$runId', params: { workflowId, runId } });
@@ -153,10 +126,10 @@ export function RunTable({
               index={index}
               top={start}
               height={size}
-              isFocusable={index === Math.min(focused, runs.length - 1)}
+              isFocusable={lines.isReached(index)}
               isSelected={selection.has(runs[index]!.runId)}
               onToggle={selection.toggle}
-              onFocus={setFocused}
+              onFocus={lines.onReach}
             />
           ))}
         </div>

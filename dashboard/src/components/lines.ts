@@ -5,15 +5,27 @@
 import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 'react';
 
-export function useLines(count: number, { rowPx, overscan = 12 }: { rowPx: number; overscan?: number }) {
+interface Options {
+  rowPx: number;
+  overscan?: number;
+  /** By which a row is the same one where it stands at another place; its place when absent. */
+  getItemKey?: (index: number) => string;
+  /** Where somebody was before. */
+  start?: { scrollTop: number; reached: number };
+}
+
+export function useLines(count: number, options: Options) {
+  const { rowPx, overscan = 12, getItemKey, start } = options;
   const scroller = useRef<HTMLDivElement>(null);
-  const [chosen, setChosen] = useState(0);
+  const [chosen, setChosen] = useState(start?.reached ?? 0);
   const reached = Math.min(chosen, count - 1);
   const rows = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowPx,
     overscan,
+    ...(getItemKey && { getItemKey }),
+    ...(start && { initialOffset: start.scrollTop }),
     // The row that has the focus keeps it, wherever the list is scrolled to.
     rangeExtractor: useCallback(
       (range: Range) => {
@@ -25,12 +37,23 @@ export function useLines(count: number, { rowPx, overscan = 12 }: { rowPx: numbe
   });
 
   const isMoved = useRef(false);
-  useEffect(() => {
-    if (!isMoved.current) return;
-    isMoved.current = false;
+  const focusIfDrawn = () => {
     const row = scroller.current?.querySelector<HTMLElement>(`[data-index="${reached}"]`);
+    isMoved.current = !row;
     row?.focus({ preventScroll: true });
-  }, [reached]);
+  };
+  // In every drawing until then: a row may be drawn later than it is moved to.
+  useEffect(() => {
+    if (isMoved.current) focusIfDrawn();
+  });
+
+  const moveTo = (index: number) => {
+    const to = Math.max(0, Math.min(count - 1, index));
+    rows.scrollToIndex(to);
+    if (to === reached) return focusIfDrawn();
+    isMoved.current = true;
+    setChosen(to);
+  };
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -42,16 +65,17 @@ export function useLines(count: number, { rowPx, overscan = 12 }: { rowPx: numbe
     const step = steps[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    const to = Math.max(0, Math.min(count - 1, reached + step));
-    rows.scrollToIndex(to);
-    isMoved.current = to !== reached;
-    setChosen(to);
+    moveTo(reached + step);
   };
 
   return {
     scroller,
     rows,
     onKeyDown,
+    /** The row that Tab leads to. */
+    reached,
+    /** Gives the row the focus. */
+    moveTo,
     /** To be called when a row is given the focus. */
     onReach: setChosen,
     /** Whether Tab leads to this row. */
