@@ -32,9 +32,9 @@ interface Props {
 export function Timeline({ run, history, open, onOpen }: Props) {
   const { model, version } = history;
   const [shortens, setShortens] = useState(true);
-  const scale = useScale(run, history, shortens);
-  const zoom = useZoom(scale);
   const underWay = useStepsUnderWay(run);
+  const scale = useScale(run, history, underWay, shortens);
+  const zoom = useZoom(scale);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
   const [bars, marks] = useMemo(() => {
     const isBar = (item: Item) => !isMark(item);
@@ -124,15 +124,24 @@ function rowsInWords(count: number, { version, expected }: Shown): string {
   return `${count.toLocaleString('en')} ${count === 1 ? 'row' : 'rows'}${loaded}`;
 }
 
-function useScale(run: StatusRecord, { model, version }: Shown, shortens: boolean): TimeScale {
+function useScale(
+  run: StatusRecord,
+  { model, version }: Shown,
+  underWay: ReturnType<typeof useStepsUnderWay>,
+  shortens: boolean,
+): TimeScale {
   const now = useNow();
   const start = model.startedAt ?? run.startedAt;
   const end = model.closedAt ?? run.completedAt ?? now;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model grows in place, and its version says so
   return useMemo(() => {
-    const instants = model.items.flatMap(({ from, startedAt, to }) => [from, startedAt ?? from, to ?? from]);
-    return timeScale(start, end, instants, shortens);
-  }, [start, end, model, version, shortens]);
+    const items = model.items.map((item) => asOfNow(item, underWay));
+    const instants = items.flatMap(({ from, startedAt, to }) => [from, startedAt ?? from, to ?? from]);
+    const work = items.flatMap(({ kind, startedAt, to }) =>
+      kind === 'step' && startedAt !== null ? { from: startedAt, to: to ?? end } : [],
+    );
+    return timeScale(start, end, { instants, work }, shortens);
+  }, [start, end, model, version, underWay, shortens]);
 }
 
 /** What is new comes into sight at the bottom, as long as that is where the reader is. */

@@ -1,34 +1,44 @@
 import { describe, expect, it } from 'vitest';
-import { tickTexts, timeScale } from './time-scale.js';
+import { type Stretch, tickTexts, timeScale } from './time-scale.js';
+
+const happened = (instants: number[], work: Stretch[] = []) => ({ instants, work });
 
 describe('the axis of a run', () => {
   it('is even when nothing is long', () => {
-    const scale = timeScale(0, 100, [10, 20, 35, 50, 60, 75, 90], true);
+    const scale = timeScale(0, 100, happened([10, 20, 35, 50, 60, 75, 90]), true);
     expect(scale.gaps).toEqual([]);
     expect(scale.at(25)).toBe(0.25);
     expect(scale.instant(0.25)).toBe(25);
   });
 
   it('draws a long wait short, and keeps what is around it apart', () => {
-    const scale = timeScale(0, 86_400_000, [100, 200, 300, 86_399_900], true);
+    const scale = timeScale(0, 86_400_000, happened([100, 200, 300, 86_399_900]), true);
     expect(scale.gaps).toEqual([{ from: 300, to: 86_399_900 }]);
     expect(scale.at(300)).toBeGreaterThan(0.4);
     expect(scale.at(86_399_900)).toBeLessThan(0.9);
   });
 
+  it('draws a step that runs for long as long as it ran, beside a wait that is drawn short', () => {
+    const step = { from: 10_000, to: 90_000 };
+    expect(timeScale(0, 100_000, happened([step.from, step.to], [step]), true).gaps).toEqual([]);
+    const scale = timeScale(0, 300_000, happened([step.from, step.to, 299_000], [step]), true);
+    expect(scale.gaps).toEqual([{ from: 90_000, to: 299_000 }]);
+    expect(scale.at(90_000) - scale.at(10_000)).toBeGreaterThan(0.6);
+  });
+
   it('has something to see down to a millisecond, and no further', () => {
-    expect(timeScale(0, 4, [], false).closest).toBe(0.25);
-    const waited = timeScale(0, 86_400_000, [100, 86_399_900], true);
+    expect(timeScale(0, 4, happened([]), false).closest).toBe(0.25);
+    const waited = timeScale(0, 86_400_000, happened([100, 86_399_900]), true);
     expect(waited.at(1)).toBeCloseTo(waited.closest);
-    expect(timeScale(5, 5, [], false).closest).toBe(1);
+    expect(timeScale(5, 5, happened([]), false).closest).toBe(1);
   });
 
   it('stays as it is when it is told to', () => {
-    expect(timeScale(0, 1_000, [1], false).at(500)).toBe(0.5);
+    expect(timeScale(0, 1_000, happened([1]), false).at(500)).toBe(0.5);
   });
 
   it('finds every instant where it has put it', () => {
-    const scale = timeScale(1_000, 500_000, [1_010, 1_500, 200_000, 200_100, 499_000], true);
+    const scale = timeScale(1_000, 500_000, happened([1_010, 1_500, 200_000, 200_100, 499_000]), true);
     expect(scale.gaps.length).toBe(2);
     for (const instant of [1_000, 1_200, 5_000, 199_999, 200_050, 300_000, 499_500, 500_000]) {
       expect(scale.instant(scale.at(instant))).toBeCloseTo(instant, 3);
@@ -36,7 +46,7 @@ describe('the axis of a run', () => {
   });
 
   it('has a length even for a run of no time', () => {
-    const scale = timeScale(5, 5, [], true);
+    const scale = timeScale(5, 5, happened([]), true);
     expect(scale.at(5)).toBe(0);
     expect(Number.isFinite(scale.instant(1))).toBe(true);
   });

@@ -1,19 +1,26 @@
 import { duration } from '../../components/times.js';
 
 /**
- * Where instants stand on the axis: 0 at the beginning of a run, 1 at its end. Long stretches in which nothing happens
- * are drawn short, so that a run that worked for a second and then waited for days shows both.
+ * Where instants stand on the axis: 0 at the beginning of a run, 1 at its end. Long stretches in which nothing happens and
+ * nothing works are drawn short, so that a run that worked for a second and then waited for days shows both.
  */
-export interface Gap {
+export interface Stretch {
   from: number;
   to: number;
+}
+
+export interface Happened {
+  /** When something begins or ends, in any order. */
+  instants: Iterable<number>;
+  /** When a step runs. */
+  work: readonly Stretch[];
 }
 
 export interface TimeScale {
   start: number;
   end: number;
   /** Those that are drawn short. */
-  gaps: Gap[];
+  gaps: Stretch[];
   at(instant: number): number;
   /** A millisecond: nothing is known of what happens within one. */
   closest: number;
@@ -26,16 +33,10 @@ const LONG = 0.2;
 /** How much of the rest it is drawn as. */
 const DRAWN_AS = 0.4;
 
-/** `instants` are those at which something begins or ends, in any order. */
-export function timeScale(
-  start: number,
-  end: number,
-  instants: Iterable<number>,
-  shortens: boolean,
-): TimeScale {
+export function timeScale(start: number, end: number, happened: Happened, shortens: boolean): TimeScale {
   const to = Math.max(end, start + 1);
   const total = to - start;
-  const gaps = shortens ? longGaps(start, to, instants) : [];
+  const gaps = shortens ? longWaits(start, to, happened) : [];
   const inGaps = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
   const rest = Math.max(total - inGaps, 1);
   const drawn = rest * DRAWN_AS;
@@ -66,14 +67,16 @@ export function timeScale(
   return { start, end: to, gaps, closest: Math.min(1, 1 / length), at, instant };
 }
 
-function longGaps(start: number, end: number, instants: Iterable<number>): Gap[] {
+function longWaits(start: number, end: number, { instants, work }: Happened): Stretch[] {
   const long = (end - start) * LONG;
   const sorted = [start, ...instants, end]
     .filter((each) => each >= start && each <= end)
     .sort((a, b) => a - b);
-  const gaps: Gap[] = [];
+  const gaps: Stretch[] = [];
   for (let i = 1; i < sorted.length; i++) {
-    if (sorted[i]! - sorted[i - 1]! > long) gaps.push({ from: sorted[i - 1]!, to: sorted[i]! });
+    const [from, to] = [sorted[i - 1]!, sorted[i]!];
+    if (to - from <= long) continue;
+    if (!work.some((each) => each.from < to && each.to > from)) gaps.push({ from, to });
   }
   const inGaps = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
   // When nearly all is waiting there is something to see beside it; a run that is busy throughout is drawn as it was.
