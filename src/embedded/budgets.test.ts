@@ -188,6 +188,26 @@ describe('a run that has met its budget', () => {
     ]);
   });
 
+  it('goes on with what it still wants when it leaves memory before it learns that it was asked to stop', async () => {
+    const crowded = new Folder();
+    engine = crowded.open({ clock, limits: { cachedRuns: 0 } });
+    worker = new ScriptedWorker(engine);
+    await start('0');
+    await worker.turn(step(1), step(2));
+    await paused();
+    worker.lose();
+    await engine.cancel(run);
+    engine.flush();
+    worker = new ScriptedWorker(engine);
+    await worker.turn();
+    const wanted = [await worker.next('step'), await worker.next('step')];
+    expect(wanted.map(({ idempotencyKey }) => idempotencyKey).sort()).toEqual([
+      `${run.runId}/1`,
+      `${run.runId}/2`,
+    ]);
+    await crowded.remove();
+  });
+
   it.each(['at rest', 'while a turn is made'])(
     'begins no step that it no longer wants when it is asked to stop %s',
     async (when) => {

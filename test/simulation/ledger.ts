@@ -62,14 +62,15 @@ export class Ledger {
   readonly #spends = new Map<string, Spend[]>();
   readonly #purses = new Map<string, Purse>();
 
-  /** How often a worker has told of costs. */
-  arrivals = 0;
+  /** Commits after a worker had told of costs. */
+  commitsOfCosts = 0;
+  #hasArrived = false;
 
   constructor(private readonly runs: ReadonlyMap<string, RunRecord>) {}
 
   /** It is with the engine now; an answer may come twice. */
   arrived({ runId, scheduledEventId }: StepAttempt, costs: readonly Cost[] | undefined): void {
-    if (costs) this.arrivals++;
+    if (costs) this.#hasArrived = true;
     for (const { label, amount, currency } of costs ?? []) {
       if (!this.#counted.has(label!))
         this.#arriving.set(label!, { runId, scheduledEventId, amount, currency });
@@ -78,6 +79,8 @@ export class Ledger {
 
   /** A commit was made of all that has arrived. */
   committed(tables: Tables, touched: readonly Touched[]): void {
+    if (this.#hasArrived) this.commitsOfCosts++;
+    this.#hasArrived = false;
     const arrived = [...this.#arriving];
     this.#arriving.clear();
     for (const [name, said] of arrived) this.#count(name, said);

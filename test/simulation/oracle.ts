@@ -36,6 +36,8 @@ export class Oracle {
   #shownUncommitted = 0;
   /** Closed runs, with the children that have not heard of it yet. */
   readonly #toHear = new Map<RunRecord, Set<RecordedChild>>();
+  /** In this commit. */
+  readonly #closedNow = new Set<RunRecord>();
   readonly #sendings = new Sendings((workflowId) => this.#openRun(workflowId));
 
   /** After a commit, before anybody is told of it. */
@@ -75,6 +77,7 @@ export class Oracle {
     }
     this.#checkChildrenOfClosed(tables);
     this.#sendings.check(tables);
+    this.#closedNow.clear();
   }
 
   /**
@@ -240,6 +243,7 @@ export class Oracle {
   }
 
   #checkClosed(record: RunRecord): void {
+    this.#closedNow.add(record);
     const { closed, successor, runId, started } = record;
     if (successor !== undefined) this.#mustExist(successor, `successor of run ${runId}`);
     const isReset = closed!.type === 'WORKFLOW_EXECUTION_TERMINATED' && successor !== undefined;
@@ -286,7 +290,16 @@ export class Oracle {
     if (policy === 'ABANDON' || runId === undefined) return false;
     const open = this.#openRun(workflowId);
     if (open?.started.firstExecutionRunId !== runId) return false;
-    return !(policy === 'REQUEST_CANCEL' && open.hasCancelRequest());
+    return !(policy === 'REQUEST_CANCEL' && this.#hasHeard(open));
+  }
+
+  /** It was asked to stop, or the run was that it has taken over from in this commit: one that fails then is retried as ever. */
+  #hasHeard(record: RunRecord): boolean {
+    const before = this.runs.get(record.started.continuedExecutionRunId ?? '');
+    return (
+      record.hasCancelRequest() ||
+      (before !== undefined && this.#closedNow.has(before) && this.#hasHeard(before))
+    );
   }
 
   /** The parent knows that the child has closed, in the same commit. */

@@ -19,7 +19,6 @@ export class StepQueue {
 
   /** The run is paused no more: what waited for that waits for a worker. With `before` only what was asked for until then. */
   resumed(run: ActiveRun, before = Number.POSITIVE_INFINITY): void {
-    run.keepsStepsBack = false;
     for (const step of run.state.steps.values()) {
       const { scheduledEventId, delivery, closing } = step;
       if (scheduledEventId < before && delivery.status === 'queued' && !closing) this.enqueue(run, step);

@@ -105,9 +105,8 @@ export class StepDelivery {
   #isUnpaid(run: ActiveRun): boolean {
     const reason = this.purses.emptyFor(run);
     if (reason === undefined) return false;
-    if (!this.lifecycle.isAskedToStop(run)) this.lifecycle.pause(run, { reason, by: 'budget' });
-    else if (run.state.isStopNews) run.keepsStepsBack = true;
-    else return false;
+    if (this.lifecycle.isAskedToStop(run)) return run.state.isStopNews;
+    this.lifecycle.pause(run, { reason, by: 'budget' });
     return true;
   }
 

@@ -59,6 +59,7 @@ export class TurnRecord {
     if (state.turnScheduledEventId === undefined) {
       lifecycle.append(run, { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } }, turn.startedAt);
     }
+    const wasStopNews = state.isStopNews;
     const scheduledEventId = state.turnScheduledEventId!;
     const { startedAt, workflowTime = startedAt } = turn;
     const started = lifecycle.append(
@@ -110,8 +111,8 @@ export class TurnRecord {
     lifecycle.takeInbox(run);
     const piece = this.outbox.piece();
     for (const event of appended) this.#carryOut(run, event, piece);
-    // What the code still wants now that it knows that it was asked to stop.
-    if (run.keepsStepsBack && !state.isStopNews && !run.isClosed) this.stepQueue.resumed(run, started.id);
+    // What the code still wants now that it knows that it was asked to stop: nothing was spent on it until then.
+    if (wasStopNews && !state.isStopNews && !run.isClosed) this.stepQueue.resumed(run, started.id);
     faultPoint('turnAnswered');
   }
 

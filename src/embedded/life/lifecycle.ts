@@ -112,9 +112,9 @@ export class Lifecycle {
     if (run.state.paused === paused) return;
     run.changed = true;
     this.kernel.commit.changed(run);
-    if (run.isPaused || run.isClosed) return;
-    if (run.state.isStopNews) run.keepsStepsBack = true;
-    else for (const tell of this.#onResumed) tell(run);
+    // Of what it asked for before it was asked to stop it may want nothing any more: that waits until it knows.
+    if (run.isPaused || run.isClosed || run.state.isStopNews) return;
+    for (const tell of this.#onResumed) tell(run);
   }
 
   #take(run: ActiveRun, events: NewEvent[], isBegun: boolean): void {

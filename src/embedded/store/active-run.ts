@@ -130,8 +130,6 @@ export class ActiveRun {
   turn: TurnUnderWay | undefined;
   /** Turns in a row that were lost with their worker, and may have been why. */
   lostTurns = 0;
-  /** Steps wait for the turn that tells its code that it was asked to stop. */
-  keepsStepsBack = false;
   isTurnQueued = false;
   /** Code that its history does not fit, by the ids of its versions, and how the last of them failed. */
   readonly misfits = new Set<string>();
