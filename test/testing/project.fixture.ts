@@ -19,7 +19,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAX_MS = 180_000;
 
 export class Project {
-  readonly path = mkdtempSync(join(tmpdir(), 'perdure-project-'));
+  /** With a space in its name, as folders of people have. */
+  readonly path = mkdtempSync(join(tmpdir(), 'perdure project-'));
 
   constructor() {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {

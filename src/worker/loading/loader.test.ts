@@ -206,6 +206,11 @@ exports.mail = step({ name: 'mail', fn: async () => hostname() });`,
 import { makeStep } from 'billing';
 const made = makeStep('made');
 export default workflow({ name: 'other', fn: async () => made() });`,
+      // A folder that is called like the package is none of its instances, and names may have spaces in them.
+      'perdure/src/own (new)/workflow.ts': `import { workflow } from 'perdure';
+import { post } from './steps.cjs';
+export default workflow({ name: 'own', fn: async () => post() });`,
+      'perdure/src/own (new)/steps.cjs': `exports.post = require('perdure').step({ name: 'post', fn: async () => 1 });`,
       'node_modules/sums/package.json': '{ "name": "sums", "main": "index.js" }',
       'node_modules/sums/index.js': 'const add = (a, b) => a + b;\nmodule.exports = { add };',
       'node_modules/billing/package.json': '{ "name": "billing", "main": "index.js" }',
@@ -220,9 +225,10 @@ exports.makeStep = (name) => step({ name, fn: async () => name });`,
       ['imported', 'made'],
       ['imported', 'mail'],
       ['other', 'made'],
+      ['own', 'post'],
     ]);
     expect(outcome.message).toBeUndefined();
-    expect(outcome.found).toEqual([true, true, true, true, true]);
+    expect(outcome.found).toEqual([true, true, true, true, true, true]);
     expect(bundleOf(outcome, 'imported').code).not.toContain('hostname');
   });
 

@@ -15,9 +15,8 @@ const NUMBERS = /:(\d{1,9})(?::(\d{1,9}))?(\)?)$/;
 export function placeIn(text: string): Place | undefined {
   const match = NUMBERS.exec(text);
   if (!match) return undefined;
-  let start = match.index;
-  while (start > 0 && !isBoundary(text.charCodeAt(start - 1))) start--;
   const [whole, line, column, parenthesis] = match;
+  const start = startOfFile(text, match.index, parenthesis !== '');
   return {
     file: text.slice(start, match.index),
     line: Number(line),
@@ -25,6 +24,22 @@ export function placeIn(text: string): Place | undefined {
     start,
     end: match.index + whole.length - parenthesis!.length,
   };
+}
+
+const FRAME = /^\s*at (?:async )?/;
+
+/** In a frame a file has all that stands before the numbers: folders may have spaces and parentheses in their names. */
+function startOfFile(text: string, end: number, isInParentheses: boolean): number {
+  const frame = FRAME.exec(text);
+  const open = text.indexOf(' (');
+  // What was evaluated says where, before its own place: `at eval (eval at f (a.js:1:2), <anonymous>:3:4)`.
+  if (frame && !text.includes('(eval at ')) {
+    if (!isInParentheses) return frame[0].length;
+    if (open >= 0) return open + 2;
+  }
+  let start = end;
+  while (start > 0 && !isBoundary(text.charCodeAt(start - 1))) start--;
+  return start;
 }
 
 /** White space and parentheses. */

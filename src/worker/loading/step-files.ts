@@ -32,8 +32,12 @@ function fileOf(step: DefinedStep): string {
   return file;
 }
 
-/** Of this package there may be another instance, and what stands in for it as a module of its own. */
-const NOT_AUTHORS = /^(perdure-of:|node:)|[\\/]perdure[\\/](dist|src)[\\/]/;
+/**
+ * Of this package there may be another instance, installed or linked from a checkout, and what stands in for it as a module
+ * of its own. An author's folder may have its name as well: `perdure/src/order/steps.cjs`.
+ */
+const NOT_AUTHORS =
+  /^(perdure-of:|node:)|[\\/]node_modules[\\/]perdure[\\/](dist|src)[\\/]|[\\/]perdure[\\/](dist|src)[\\/]sdk[\\/]/;
 
 /** The frame of a file itself, as CommonJS and modules have it, with source maps and without. */
 const TOP_LEVEL = /^\s*at ((Object\.)?<anonymous> \(|file:|\/)/;
