@@ -85,15 +85,24 @@ describeInBrowser('the frame', () => {
     );
   });
 
-  it('is light or dark as the system is, or as one chooses, which it keeps', async () => {
+  it('is light or dark as the system is, or as one chooses, in each tab, which it keeps', async () => {
     const page = await dashboard.visit('/runs', { colorScheme: 'dark' });
-    const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const another = await page.context().newPage();
+    dashboard.watch(another);
+    await another.goto(`${dashboard.url}/runs`);
+    const background = (of = page) => of.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     const dark = await background();
-    await page.getByRole('button', { name: /^Theme: system/ }).click();
-    expect(await background()).not.toBe(dark);
+    const themeOf = (tab: Page, name: RegExp) => tab.getByRole('button', { name });
+    await themeOf(page, /^Theme: system/).click();
+    const light = await background();
+    expect(light).not.toBe(dark);
+    await themeOf(another, /^Theme: light/).waitFor();
+    expect(await background(another)).toBe(light);
     await page.reload();
-    expect(await background()).not.toBe(dark);
-    await page.getByRole('button', { name: /^Theme: light/ }).click();
+    expect(await background()).toBe(light);
+    await themeOf(another, /^Theme: light/).click();
+    expect(await background(another)).toBe(dark);
+    await themeOf(page, /^Theme: dark/).waitFor();
     expect(await background()).toBe(dark);
   });
 

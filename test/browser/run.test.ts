@@ -352,14 +352,32 @@ describeInBrowser('one run', () => {
       const bar = item(page, /^Step charge/)
         .locator('.bar')
         .last();
-      const width = async () =>
-        Number.parseFloat(/width: ([\d.]+)%/.exec((await bar.getAttribute('style'))!)![1]!);
+      const share = async (side: 'left' | 'width') =>
+        Number.parseFloat(new RegExp(`${side}: (-?[\\d.]+)%`).exec((await bar.getAttribute('style'))!)![1]!);
+      const width = () => share('width');
+      const left = () => share('left');
+      const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+      const isSideTaken = () =>
+        page.evaluate<boolean>(`!document.querySelector('.timeline-rows').dispatchEvent(
+          new WheelEvent('wheel', { deltaX: -50, bubbles: true, cancelable: true }))`);
       const before = await width();
-      await page.getByRole('button', { name: 'Zoom in' }).click();
+      const begin = await left();
+      expect(await isSideTaken()).toBe(false);
+      await press('Zoom in');
       await until(width, (now) => now > before * 1.5, 'a wider bar');
-      await page.getByRole('button', { name: 'Earlier' }).click();
-      await page.getByRole('button', { name: 'All' }).click();
+      const middle = await left();
+      await press('Earlier');
+      await until(left, (now) => now > middle + 1, 'the bar further to the right');
+      await press('Later');
+      const later = await until(left, (now) => now < middle + 1, 'the bar back at the left');
+      expect(await isSideTaken()).toBe(true);
+      await until(left, (now) => now > later, 'the bar at the right again');
+      await press('Zoom out');
       await until(width, (now) => Math.abs(now - before) < 0.1, 'the whole again');
+      await press('Zoom in');
+      await press('All');
+      await until(width, (now) => Math.abs(now - before) < 0.1, 'the whole once more');
+      expect(await left()).toBeCloseTo(begin);
     });
 
     it('keeps what one has zoomed to in its place while the run goes on, and zooms nothing else', async () => {
@@ -385,10 +403,11 @@ describeInBrowser('one run', () => {
 
       await page.getByRole('button', { name: 'All' }).click();
       await short.uncheck();
-      await isTaken();
       const axis = () => page.locator('.tick').last().textContent();
-      const before = await axis();
-      expect(before).toMatch(/ d /);
+      const whole = await axis();
+      expect(whole).toMatch(/ d /);
+      await isTaken();
+      const before = await until(axis, (now) => now !== whole, 'a part of it');
       await page.clock.fastForward(3 * 7 * 24 * 60 * 60_000);
       await expectText(page.locator('.run-facts'), '42 d');
       expect(await axis()).toBe(before);

@@ -26,6 +26,13 @@ describe('the axis of a run', () => {
     expect(scale.at(90_000) - scale.at(10_000)).toBeGreaterThan(0.6);
   });
 
+  it('draws no wait short while a step runs in a part of it, nor where most of the run is work', () => {
+    const begins = { from: 60_000, to: 100_000 };
+    expect(timeScale(0, 100_000, happened([1_000], [begins]), true).gaps).toEqual([]);
+    const step = { from: 0, to: 60_000 };
+    expect(timeScale(0, 100_000, happened([step.from, step.to], [step]), true).gaps).toEqual([]);
+  });
+
   it('has something to see down to a millisecond, and no further', () => {
     expect(timeScale(0, 4, happened([]), false).closest).toBe(0.25);
     const waited = timeScale(0, 86_400_000, happened([100, 86_399_900]), true);
