@@ -347,6 +347,19 @@ describe('reading', () => {
     expect(closed.stderr).toMatch(/closed/);
   });
 
+  it('gives the whole history as JSON, over as many pages as it takes', async () => {
+    const id = 'long';
+    await start('waits', id, { steps: 120 });
+    await perdure(['signal', id, 'go', '"now"']);
+    expect((await perdure(['result', id])).code).toBe(0);
+    const { events, workflow, nextPageToken } = await json(['history', id]);
+    expect(workflow.historyLength).toBeGreaterThan(500);
+    expect(events.map(({ eventId }: { eventId: string }) => eventId)).toEqual(
+      Array.from({ length: workflow.historyLength }, (_, at) => String(at + 1)),
+    );
+    expect(nextPageToken).toBeNull();
+  });
+
   it('lists runs in tables, or as the API does, over as many pages as it takes', async () => {
     for (let n = 0; n < 3; n++) await start('adds', `listed-${n}`, { a: 1, b: 2 });
     const filter = ['--filter', 'workflowIdPrefix=listed-'];
@@ -427,6 +440,7 @@ describe('acting', () => {
     const { runId } = await json(['reset', id, '--step', 'add']);
     expect(await json(['status', id])).toMatchObject({ runId, status: 'running' });
     expect((await perdure(['reset', id, '--step', 'nope'])).code).toBe(4);
+    expect((await perdure(['reset', id, '--step', 'add', '--occurrence', '2'])).code).toBe(4);
     expect(await json(['stop', id])).toMatchObject({ workflowId: id });
     expect((await perdure(['result', id])).stderr).toMatch(/was cancelled/);
   });
