@@ -32,12 +32,19 @@ const payOnce = step({
   options: { startToCloseTimeout: '4s', retry: { maximumAttempts: 1 } },
   fn: async () => { stepContext().cost({ amount: '1' }); },
 });
+const payAtSecondTry = step({
+  name: 'payAtSecondTry',
+  options: { retry: { maximumAttempts: 2, initialInterval: '100ms' } },
+  // The one before it is that which is held back.
+  fn: async () => { if (stepContext().attempt === 2) throw new Error('not now'); },
+});
 export const paysWhenTold = workflow({ name: 'paysWhenTold', fn: async () => {
   let isTold = false;
   setHandler(defineSignal('pay'), () => { isTold = true; });
   await condition(() => isTold);
   await payOnce();
   await payOnce();
+  await payAtSecondTry();
 } });
 const paysInAnyCase = workflow({ name: 'paysInAnyCase', fn: () => CancellationScope.nonCancellable(async () => {
   await pay();
@@ -166,6 +173,8 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     await engine.signal(run, 'pay', []);
     await heldBack(run, 1);
     expect((await engine.cost(run, 'run', () => {})).budget).toMatchObject({ spent: '1', isExceeded: true });
+    await engine.setBudget(run, '2');
+    await heldBack(run, 2);
     await engine.setBudget(run, '5');
     expect(await deployed.outcome(run)).toMatchObject({ status: 'completed' });
   });
