@@ -6,7 +6,13 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { type Client, createClient } from '../../src/client/index.js';
+import {
+  type Client,
+  createClient,
+  type StartOptions,
+  WorkflowAlreadyExistsError,
+  type WorkflowHandle,
+} from '../../src/client/index.js';
 import { type HttpSystem, type StartHttp, startSystem } from '../http/system.js';
 import { launch } from './chromium.js';
 
@@ -44,6 +50,23 @@ export class Dashboard {
 
   get url(): string {
     return `${this.system.server.url}/ui`;
+  }
+
+  /** Starts a run of that id. One that is in its way was left by the first try of a test that is tried again: it ends. */
+  async begin(
+    workflow: string,
+    workflowId: string,
+    input: unknown = null,
+    more: StartOptions = {},
+  ): Promise<WorkflowHandle> {
+    const start = () => this.client.workflow(workflow).start(input as never, { workflowId, ...more });
+    try {
+      return await start();
+    } catch (error) {
+      if (!(error instanceof WorkflowAlreadyExistsError)) throw error;
+      await this.client.handle(workflowId).terminate();
+      return start();
+    }
   }
 
   /** A page of its own, with nothing kept from others. */

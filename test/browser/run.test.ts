@@ -8,8 +8,7 @@ import { describeInBrowser } from './required.js';
 describeInBrowser('one run', () => {
   describe.each([undefined, 'a-secret'])('with the token %s', (token) => {
     let dashboard: Dashboard;
-    const start = (workflow: string, workflowId: string, input: unknown = null) =>
-      dashboard.client.workflow(workflow).start(input as never, { workflowId });
+    const start: Dashboard['begin'] = (...given) => dashboard.begin(...given);
 
     beforeAll(async () => {
       dashboard = await Dashboard.open({ token });
@@ -197,9 +196,7 @@ describeInBrowser('one run', () => {
     });
 
     it('goes on with more money when its budget was spent, and offers nothing that would not help', async () => {
-      await dashboard.client
-        .workflow('campaign')
-        .start(null as never, { workflowId: 'campaign-1', budget: { amount: '1', currency: 'USD' } });
+      await start('campaign', 'campaign-1', null, { budget: { amount: '1', currency: 'USD' } });
       const page = await visit('/runs/campaign-1');
       await expectText(page.locator('.run-header .state'), 'Paused');
       expect(await page.getByRole('button', { name: /^Resume/ }).count()).toBe(0);

@@ -6,8 +6,7 @@ import { describeInBrowser } from './required.js';
 
 describeInBrowser('the list of runs', () => {
   let dashboard: Dashboard;
-  const start = (workflow: string, workflowId: string, input: unknown = null) =>
-    dashboard.client.workflow(workflow).start(input as never, { workflowId });
+  const start: Dashboard['begin'] = (...given) => dashboard.begin(...given);
 
   beforeAll(async () => {
     dashboard = await Dashboard.open();

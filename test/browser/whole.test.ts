@@ -10,7 +10,7 @@ const runId = (n: number) => `0198c0de-0000-7000-8000-${String(n).padStart(12, '
 describeInBrowser('all of it', () => {
   let dashboard: Dashboard;
   const start = (workflowId: string) =>
-    dashboard.client.workflow('sale').start({ cents: 1, needsApproval: true } as never, { workflowId });
+    dashboard.begin('sale', workflowId, { cents: 1, needsApproval: true });
 
   beforeAll(async () => {
     dashboard = await Dashboard.open();
