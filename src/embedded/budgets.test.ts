@@ -275,6 +275,24 @@ describe('one purse', () => {
     expect(await budgetOf()).toMatchObject({ spent: '3', isExceeded: true });
   });
 
+  it('has what a child has spent whose end has come just before', async () => {
+    const inPieces = new Folder();
+    engine = inPieces.open({ clock, limits: { childrenEndedAtOnce: 0 } });
+    worker = new ScriptedWorker(engine);
+    await start('10');
+    await worker.turn(child(1, 'b', 'TERMINATE'));
+    for (const turn of [await worker.next('turn'), await worker.next('turn')])
+      worker.completeTurn(turn, turn.workflowId === 'b' ? [step(1)] : []);
+    const task = await worker.next('step');
+    const end = engine.terminate(run, 'enough');
+    completes(task, '2');
+    await end;
+    engine.flush();
+    expect((await engine.describe({ workflowId: 'b' })).status).toBe('terminated');
+    expect(await budgetOf()).toMatchObject({ spent: '2' });
+    await inPieces.remove();
+  });
+
   it('is for a whole tree, and is spent once', async () => {
     await start('2');
     await worker.turn(...['b', 'c', 'd'].map((id, at) => child(at + 1, id)));

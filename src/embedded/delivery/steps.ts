@@ -361,10 +361,11 @@ export class StepDelivery {
     const key = attemptKey(attempt);
     const handedOut = worker.steps.get(key);
     if (!handedOut) return undefined;
-    worker.steps.delete(key);
+    const run = this.kernel.runs.get(attempt.runId);
+    // Taking it up may have ended it, and the attempt with it.
+    if (!worker.steps.delete(key)) return undefined;
     this.#holders.delete(key);
     this.kernel.dispatcher.freed(worker);
-    const run = this.kernel.runs.get(attempt.runId);
     const step = run?.state.steps.get(attempt.scheduledEventId);
     if (!run || !step || step.closing) return undefined;
     if (step.delivery.status !== 'running' || step.delivery.attempt !== attempt.attempt) return undefined;
