@@ -156,7 +156,7 @@ export function makeParts(
   lifecycle.onClosed((closed) => relations.closed(closed));
   const reading = new Reading(kernel);
   const waking = new Waking(kernel, lifecycle, steps, heldBack, damage);
-  const recovery = new Recovery(kernel, lifecycle, relations, stepQueue, stepEndings, damage);
+  const recovery = new Recovery(kernel, lifecycle, relations, stepQueue, stepEndings, heldBack, damage);
   const deployments = new Deployments(kernel, heldBack, damage, piecemeal);
   const payments = new Payments(kernel, lifecycle, purses, damage, piecemeal);
   const guard = new Guard(kernel, space, damage);

@@ -213,6 +213,21 @@ describe('a query', () => {
     expect(task.queries).toEqual([]);
   });
 
+  it('does not wait for a turn that was for an update which was given up', async () => {
+    const engine = folder.open({ limits: { messageTimeoutMs: 100 } });
+    const before = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await before.turn();
+    before.lose();
+    const update = engine.update(run, 'change', []).catch((error: Error) => error.message);
+    const query = engine.query(run, 'state', []).catch((error: Error) => error.message);
+    // Its own time is over right after that of the update, but not before somebody who has come at once is asked.
+    expect(await update).toContain('has answered within 100 ms');
+    const worker = new ScriptedWorker(engine);
+    expect(await worker.next('turn')).toMatchObject({ readOnly: true, queries: [{ name: 'state' }] });
+    await query;
+  });
+
   it('and an update are told when the server stops', async () => {
     const engine = folder.open();
     const worker = new ScriptedWorker(engine);

@@ -85,6 +85,14 @@ export class HeldBackRuns {
     );
   }
 
+  /** Nothing is held back any more when what the turn was for has gone: only messages can. */
+  lapse(run: ActiveRun): void {
+    if (!run.heldBack || run.needsTurn) return;
+    run.heldBack = undefined;
+    run.changed = true;
+    this.kernel.commit.changed(run);
+  }
+
   /** A held back run gets another try: its time has come, and then by any code, or code has connected that may fit. */
   retry(run: ActiveRun, isNewCode = false): void {
     if (!run.heldBack || run.isClosed) return;
@@ -93,11 +101,10 @@ export class HeldBackRuns {
       run.heldBack.endsWorkers = undefined;
       for (const id of run.heldBack.misfits ?? []) run.misfits.add(id);
     }
-    // What the failed turn was for may have gone meanwhile: then nothing is held back any more.
-    if (run.needsTurn) run.heldBack.retryAt = undefined;
-    else run.heldBack = undefined;
+    run.heldBack.retryAt = undefined;
     run.changed = true;
     this.kernel.commit.changed(run);
+    this.lapse(run);
     this.lifecycle.goOn(run);
   }
 }

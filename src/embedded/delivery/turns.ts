@@ -57,7 +57,11 @@ export class Turns {
     const run = this.kernel.runs.get(runId);
     if (!run) return undefined;
     run.isTurnQueued = false;
-    if (!run.needsTurn || run.turn) return undefined;
+    if (run.turn) return undefined;
+    if (!run.needsTurn) {
+      this.#isForNobody(run);
+      return undefined;
+    }
     // Its turn is queued again when all that it has sent has arrived.
     if (this.outbox.isSending(runId)) return undefined;
     if (run.misfits.has(worker.version.id)) {
@@ -196,8 +200,9 @@ export class Turns {
     const run = this.kernel.runs.get(runId);
     if (!run) return;
     run.isTurnQueued = false;
-    if (!run.needsTurn || run.turn || run.heldBack?.retryAt !== undefined) return;
-    if (this.#trustsAgain(run)) this.lifecycle.queueTurn(run);
+    if (run.turn || run.heldBack?.retryAt !== undefined) return;
+    if (!run.needsTurn) this.#isForNobody(run);
+    else if (this.#trustsAgain(run)) this.lifecycle.queueTurn(run);
     else if (run.failedTurn) this.heldBack.holdBack(run, run.failedTurn, run.lostTurns > 1);
     else if (run.heldBack) this.heldBack.waitOn(run, run.heldBack);
     else {
@@ -205,6 +210,13 @@ export class Turns {
       run.misfits.clear();
       this.lifecycle.queueTurn(run);
     }
+  }
+
+  /** The turn was for messages that have been given up: queries that were to go with it are asked by themselves. */
+  #isForNobody(run: ActiveRun): void {
+    run.failedTurn = undefined;
+    this.heldBack.lapse(run);
+    this.lifecycle.goOn(run);
   }
 
   /** The worker is gone; its turns are given to another. */

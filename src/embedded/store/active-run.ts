@@ -245,9 +245,14 @@ export class ActiveRun {
     return retryAt === undefined ? wake : Math.min(wake ?? retryAt, retryAt);
   }
 
-  /** A restart has to take it up: a turn or a step is queued or with a worker, or something waits to be seen by it. */
+  /**
+   * A restart has to take it up: a turn or a step is queued or with a worker, something waits to be seen by it, or it is
+   * held back and tried again, perhaps for messages that nobody waits for any more.
+   */
   get isActive(): boolean {
-    return isActive(this.state) || (this.inbox.length > 0 && !this.isClosed);
+    if (this.isClosed) return false;
+    const isTriedAgain = this.heldBack !== undefined && this.heldBack.retryAt === undefined;
+    return isActive(this.state) || this.inbox.length > 0 || isTriedAgain;
   }
 
   /** What is held against what the run needs next: a turn, or else the answers to its messages. */

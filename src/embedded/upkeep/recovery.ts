@@ -3,6 +3,7 @@
  * at a time, or when somebody else needs them first. Runs that only wait are not read.
  */
 
+import type { HeldBackRuns } from '../delivery/held-back.js';
 import type { StepEndings } from '../delivery/step-endings.js';
 import type { StepQueue } from '../delivery/step-queue.js';
 import type { Kernel } from '../kernel.js';
@@ -24,6 +25,7 @@ export class Recovery {
     private readonly relations: Relations,
     private readonly stepQueue: StepQueue,
     private readonly stepEndings: StepEndings,
+    private readonly heldBack: HeldBackRuns,
     private readonly damage: Damage,
   ) {}
 
@@ -39,6 +41,8 @@ export class Recovery {
   /** A run came into memory: it has no turn under way, so what waited in its inbox comes into its history. */
   loaded(run: ActiveRun): void {
     if (!run.isClosed) this.lifecycle.takeInbox(run);
+    // Messages are not kept, so nobody waits for it now.
+    this.heldBack.lapse(run);
     if (this.#toTakeUp.delete(run.state.runId) && !run.isClosed) this.#takeUp(run);
   }
 

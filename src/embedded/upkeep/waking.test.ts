@@ -254,4 +254,29 @@ describe('a held back run whose time has come', () => {
     });
     expect(commits).toBeLessThan(5);
   });
+
+  it.each(['code comes for it', 'its code leaves', 'a restart'])(
+    'is not held back any more when what it was for was given up before %s',
+    async (what) => {
+      let engine = folder.open({ clock, limits: { messageTimeoutMs: 200 } });
+      const worker = new ScriptedWorker(engine);
+      const run = await start(engine, 'a');
+      await worker.turn();
+      const update = engine.update(run, 'change', []);
+      await worker.misfit();
+      engine.flush();
+      const other = new ScriptedWorker(engine, { codeId: 'v2', turns: 0 });
+      await expect(update).rejects.toThrow('has answered within');
+      engine.flush();
+      expect((await engine.describe(run)).heldBack).toBeDefined();
+      if (what === 'code comes for it') new ScriptedWorker(engine, { codeId: 'v2' });
+      else if (what === 'its code leaves') other.lose();
+      else {
+        await engine.close();
+        engine = folder.open({ clock });
+      }
+      await engine.terminate(await start(engine, 'b'), 'to have all of it on disk');
+      expect((await engine.describe(run)).heldBack).toBeUndefined();
+    },
+  );
 });
