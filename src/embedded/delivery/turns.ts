@@ -62,6 +62,8 @@ export class Turns {
       this.#isForNobody(run);
       return undefined;
     }
+    // Who left memory while its turn was queued may have been queued twice, and held back by the first of them.
+    if (run.isHeldBackAt(this.kernel.clock.now())) return undefined;
     // Its turn is queued again when all that it has sent has arrived.
     if (this.outbox.isSending(runId)) return undefined;
     if (run.misfits.has(worker.version.id)) {

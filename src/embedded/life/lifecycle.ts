@@ -213,13 +213,7 @@ export class Lifecycle {
   }
 
   queueTurn(run: ActiveRun): void {
-    if (
-      run.isClosed ||
-      run.isTurnQueued ||
-      run.turn ||
-      (run.heldBack?.retryAt !== undefined && run.heldBack.retryAt > this.kernel.clock.now())
-    )
-      return;
+    if (run.isClosed || run.isTurnQueued || run.turn || run.isHeldBackAt(this.kernel.clock.now())) return;
     run.isTurnQueued = true;
     this.#enqueueTurn(run);
   }

@@ -279,6 +279,11 @@ export class ActiveRun {
     );
   }
 
+  /** The time at which it is tried again has not come. */
+  isHeldBackAt(now: number): boolean {
+    return this.heldBack?.retryAt !== undefined && this.heldBack.retryAt > now;
+  }
+
   /** What comes now waits until a worker has made the turn before it, or until its retry begins. */
   get hasTurnToMake(): boolean {
     return this.turn !== undefined || this.state.turnScheduledEventId !== undefined || this.isBackingOff;

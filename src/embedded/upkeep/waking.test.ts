@@ -223,6 +223,21 @@ describe('a held back run whose time has come', () => {
     expect(events.filter(({ type }) => type === 'WORKFLOW_TASK_FAILED')).toHaveLength(1);
   });
 
+  it('is not tried before, however often it was queued while it was not in memory', async () => {
+    const engine = folder.open({ clock, limits: { cachedRuns: 0 } });
+    const run = await start(engine, 'a');
+    await engine.signal(run, 'go', []);
+    await engine.signal(run, 'go', []);
+    await start(engine, 'b');
+    const worker = new ScriptedWorker(engine, { turns: 1 });
+    expect((await worker.misfit()).workflowId).toBe('a');
+    const beside = await worker.next('turn');
+    engine.flush();
+    worker.completeTurn(beside, [complete()]);
+    expect((await engine.outcome({ workflowId: 'b' }, { waitMs: 5_000 }))?.status).toBe('completed');
+    expect(worker.pending('turn')).toEqual([]);
+  });
+
   it('is not held back any more once a turn has only refused what it was for', async () => {
     const engine = folder.open({ clock });
     const worker = new ScriptedWorker(engine);
