@@ -215,6 +215,25 @@ describe('a step that ends its worker', () => {
     });
   });
 
+  it('is tried alone also where it was queued twice before, since its run was paused for a while', async () => {
+    const worker = Object.assign(new ScriptedWorker(engine, { pool, workerId: 'one', steps: 1 }), {
+      id: 'one',
+    });
+    const run = await start('killer');
+    await worker.turn(step(1, 'first'), step(2, 'die'));
+    const first = await worker.next('step');
+    await engine.pause(run, { by: 'operator' });
+    await worker.turn();
+    await engine.resume(run);
+    await worker.turn();
+    worker.completeStep(first);
+    const task = await worker.next('step');
+    lastWords(worker, attemptOf(task), [attemptOf(task)]);
+    const [others, alone] = [await join(), await join()];
+    expect(await alone.next('step')).toMatchObject({ stepName: 'die', attempt: 2 });
+    expect(others.pending('step')).toEqual([]);
+  });
+
   it('does not count against steps whose code had not begun, even if they may run only once', async () => {
     const [worker, reserve] = [await join(), await join()];
     await start('flow');

@@ -168,7 +168,7 @@ export function makeParts(
       case 'query':
         return queries.handOut(task.runId, worker, task.isSuspect === true);
       case 'step':
-        return steps.handOut(task.runId, task.scheduledEventId, worker);
+        return steps.handOut(task.runId, task.scheduledEventId, worker, task.isSuspect === true);
       default:
         return unreachable(task);
     }

@@ -44,10 +44,17 @@ export class StepDelivery {
   ) {}
 
   /** Gives the step to the worker, unless it is no longer there to be given. */
-  handOut(runId: string, scheduledEventId: number, worker: WorkerConnection): string | undefined {
+  handOut(
+    runId: string,
+    scheduledEventId: number,
+    worker: WorkerConnection,
+    isSuspect: boolean,
+  ): string | undefined {
     const run = this.kernel.runs.get(runId);
     const step = run?.state.steps.get(scheduledEventId);
     if (!run || !step || step.closing || step.delivery.status !== 'queued') return undefined;
+    // It was queued twice, as one whose run was resumed may be, and has ended its worker since: it has a place apart by now.
+    if (step.delivery.crashes > 0 && !isSuspect) return undefined;
     // It was queued before its run was paused.
     if (run.isPaused || this.#isUnpaid(run)) return undefined;
     const { state } = run;

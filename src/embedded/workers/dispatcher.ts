@@ -34,9 +34,9 @@ const PROBATION_MS = 1_000;
 /** A worker that stands by is there again after a second or two; suspects do not wait for it much longer. */
 const MAX_WAIT_FOR_RESERVE_MS = 10_000;
 
-export type QueuedTask = { runId: string; need: TaskNeed } & (
-  | { kind: 'turn'; isSuspect?: boolean; isUrgent?: boolean }
-  | { kind: 'query'; isSuspect?: boolean }
+export type QueuedTask = { runId: string; need: TaskNeed; isSuspect?: boolean } & (
+  | { kind: 'turn'; isUrgent?: boolean }
+  | { kind: 'query' }
   | { kind: 'step'; scheduledEventId: number }
 );
 
@@ -128,7 +128,7 @@ export class Dispatcher {
   /** `tree`: what all runs that descend from one run have in common. */
   enqueue(catalog: string, task: QueuedTask, tree: string, suspicion: Suspicion): void {
     const queues = this.#queues(catalog);
-    if (suspicion !== 'none' && task.kind !== 'step') task.isSuspect = true;
+    if (suspicion !== 'none') task.isSuspect = true;
     const { need } = task;
     const since = this.scheduler.monotonicMs();
     if (suspicion === 'suspect') queues.suspects.push(tree, need, { task, since });
