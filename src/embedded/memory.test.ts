@@ -33,6 +33,14 @@ it('holds no more of their inputs than it may, and every run has its own when it
   expect(seen.size).toBe(RUNS);
 });
 
+it('queues the turn of a run once, however many messages come for it while it is not in memory', async () => {
+  expect(engine.load().turnsQueued).toBe(RUNS);
+  await engine.signal({ workflowId: 'w0' }, 'go', []);
+  for (let i = 1; i < RUNS; i++) await engine.signal({ workflowId: `w${i}` }, 'go', []);
+  await engine.signal({ workflowId: 'w0' }, 'go', []);
+  expect(engine.load().turnsQueued).toBe(RUNS);
+});
+
 it('counts what their steps were given, and forgets what has ended', async () => {
   const worker = new ScriptedWorker(engine, { steps: 1 });
   const large = { ...step(1), input: [INPUT] } as Command;

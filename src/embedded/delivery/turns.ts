@@ -54,15 +54,14 @@ export class Turns {
 
   /** Gives the run's turn to the worker, unless it needs none any more. */
   handOut(runId: string, worker: WorkerConnection, isSuspect: boolean): string | undefined {
+    this.lifecycle.dequeued(runId);
     const run = this.kernel.runs.get(runId);
-    if (!run) return undefined;
-    run.isTurnQueued = false;
-    if (run.turn) return undefined;
+    if (!run || run.turn) return undefined;
     if (!run.needsTurn) {
       this.#isForNobody(run);
       return undefined;
     }
-    // Who left memory while its turn was queued may have been queued twice, and held back by the first of them.
+    // It was queued once more when it was asked to stop, and has been tried at the first of its places.
     if (run.isHeldBackAt(this.kernel.clock.now())) return undefined;
     // Its turn is queued again when all that it has sent has arrived.
     if (this.outbox.isSending(runId)) return undefined;
@@ -199,10 +198,9 @@ export class Turns {
 
   /** The code that was to try it has left: all that is connected has been found not to fit the run. */
   fitsNobody(runId: string): void {
+    this.lifecycle.dequeued(runId);
     const run = this.kernel.runs.get(runId);
-    if (!run) return;
-    run.isTurnQueued = false;
-    if (run.turn || run.heldBack?.retryAt !== undefined) return;
+    if (!run || run.turn || run.heldBack?.retryAt !== undefined) return;
     if (!run.needsTurn) this.#isForNobody(run);
     else if (this.#trustsAgain(run)) this.lifecycle.queueTurn(run);
     else if (run.failedTurn) this.heldBack.holdBack(run, run.failedTurn, run.lostTurns > 1);

@@ -45,6 +45,8 @@ const TIMED_OUT: Failure = {
 };
 
 export class Lifecycle {
+  /** Runs whose turn waits for a worker, those that have left memory meanwhile included. */
+  readonly #queuedTurns = new Set<string>();
   readonly #onClosed: ((closed: RunClosed) => void)[] = [];
   readonly #onResumed: ((run: ActiveRun) => void)[] = [];
 
@@ -213,9 +215,16 @@ export class Lifecycle {
   }
 
   queueTurn(run: ActiveRun): void {
-    if (run.isClosed || run.isTurnQueued || run.turn || run.isHeldBackAt(this.kernel.clock.now())) return;
-    run.isTurnQueued = true;
+    const { runId } = run.state;
+    const isQueued = this.#queuedTurns.has(runId);
+    if (run.isClosed || isQueued || run.turn || run.isHeldBackAt(this.kernel.clock.now())) return;
+    this.#queuedTurns.add(runId);
     this.#enqueueTurn(run);
+  }
+
+  /** The time of the run's turn has come, whatever becomes of it. */
+  dequeued(runId: string): void {
+    this.#queuedTurns.delete(runId);
   }
 
   /**
@@ -280,7 +289,7 @@ export class Lifecycle {
 
   cancel(run: ActiveRun, cause: string): void {
     if (this.isAskedToStop(run)) return;
-    const wasQueued = run.isTurnQueued;
+    const wasQueued = this.#queuedTurns.has(run.state.runId);
     this.receive(run, [{ type: 'WORKFLOW_EXECUTION_CANCEL_REQUESTED', attributes: { cause } }]);
     // It has a place further behind already, at which nothing will be left to do.
     if (wasQueued) this.#enqueueTurn(run);

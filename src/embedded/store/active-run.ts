@@ -130,7 +130,6 @@ export class ActiveRun {
   turn: TurnUnderWay | undefined;
   /** Turns in a row that were lost with their worker, and may have been why. */
   lostTurns = 0;
-  isTurnQueued = false;
   /** Code that its history does not fit, by the ids of its versions, and how the last of them failed. */
   readonly misfits = new Set<string>();
   /** One of the misfits, which is one only because its worker ended in a turn, once: it may have been something else. */
