@@ -138,7 +138,8 @@ function reasonOfStep(kernel: Kernel, run: ActiveRun, step: PendingStep, workerO
   switch (delivery.status) {
     case 'queued': {
       const { catalog, workflowType } = run.state.started;
-      const behind = kernel.dispatcher.stepsBefore(catalog, run.tree, stepNeed(workflowType, stepName), {
+      const need = stepNeed(workflowType, stepName, run.version?.id);
+      const behind = kernel.dispatcher.stepsBefore(catalog, run.tree, need, {
         runId: run.state.runId,
         scheduledEventId,
       });

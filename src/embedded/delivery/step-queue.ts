@@ -30,7 +30,7 @@ export class StepQueue {
     if (run.isPaused) return;
     const { crashes } = step.delivery;
     const { runId, started } = run.state;
-    const need = stepNeed(started.workflowType, step.stepName);
+    const need = stepNeed(started.workflowType, step.stepName, run.version?.id);
     this.kernel.dispatcher.enqueue(
       started.catalog,
       { kind: 'step', runId, need, scheduledEventId: step.scheduledEventId },

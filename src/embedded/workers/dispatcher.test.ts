@@ -60,6 +60,31 @@ it('a worker that drains gets nothing more, and ends what it has', async () => {
   expect((await engine.outcome({ workflowId: 'a' }, { waitMs: 5_000 }))?.status).toBe('completed');
 });
 
+it('a step goes to the code whose turn has asked for it, and to other code once that is about to go', async () => {
+  const before = new ScriptedWorker(engine, { codeId: 'v1', turns: 0 });
+  const asking = new ScriptedWorker(engine, { codeId: 'v2', steps: 1 });
+  const run = await start('a');
+  await asking.turn(step(1), step(2), step(3));
+  await engine.recordTrace(run, {});
+  expect([asking, before].map((worker) => worker.pending('step').length)).toEqual([1, 0]);
+  expect((await engine.why(run)).reasons).toMatchObject([
+    { code: 'stepRunning' },
+    { code: 'stepQueued', queuedBehind: 0 },
+    { code: 'stepQueued', queuedBehind: 1 },
+  ]);
+  asking.say({ kind: 'draining' });
+  await engine.recordTrace(run, {});
+  expect([asking, before].map((worker) => worker.pending('step').length)).toEqual([1, 2]);
+});
+
+it('a step goes to other code where that of its turn takes no steps', async () => {
+  const others = new ScriptedWorker(engine, { codeId: 'v1', turns: 0 });
+  const asking = new ScriptedWorker(engine, { codeId: 'v2', steps: 0 });
+  await start('a');
+  await asking.turn(step(1));
+  await others.next('step');
+});
+
 it('a task goes to the workers of its catalog, and waits while there are none', async () => {
   const ours = new ScriptedWorker(engine, { catalog: 'ours' });
   await start('theirs', 'theirs');

@@ -162,14 +162,20 @@ export class Dispatcher {
   }
 
   unattended(): Unattended[] {
-    const unattended: Unattended[] = [];
+    const unattended = new Map<string, Unattended>();
     for (const [catalog, queues] of this.#catalogs) {
-      for (const { workflowType, stepName, ...need } of needsOf(queues)) {
-        if (isAttended(queues.workers, { workflowType, stepName, ...need })) continue;
-        unattended.push({ catalog, workflowType, stepName });
+      for (const need of needsOf(queues)) {
+        if (isAttended(queues.workers, need)) continue;
+        const { workflowType, stepName } = need;
+        // Once, whatever code has asked for it or does not fit it.
+        unattended.set(JSON.stringify([catalog, workflowType, stepName]), {
+          catalog,
+          workflowType,
+          stepName,
+        });
       }
     }
-    return unattended;
+    return [...unattended.values()];
   }
 
   /** The worker has a free slot, or may take tasks again. */
@@ -322,8 +328,13 @@ export class Dispatcher {
   #giveFrom(queues: CatalogQueues, queue: FairQueue<QueuedTask, TaskNeed>): void {
     if (queue.length === 0) return;
     const hasSlot = queue === queues.steps ? hasStepSlot : hasTurnSlot;
-    const workerFor = (need: TaskNeed) =>
-      leastLoaded(queues.workers, (each) => isOpen(each) && hasSlot(each) && each.has(need));
+    const workerFor = (need: TaskNeed) => {
+      const code = codeFor(need, queues.workers, isOpen);
+      return leastLoaded(
+        queues.workers,
+        (each) => isOpen(each) && hasSlot(each) && each.has(need) && isOf(each, code),
+      );
+    };
     const canBeMet = (need: TaskNeed) => workerFor(need) !== undefined;
     for (let next = queue.next(canBeMet); next; next = queue.next(canBeMet)) {
       queue.take(next);
@@ -337,20 +348,28 @@ export class Dispatcher {
     const now = this.scheduler.monotonicMs();
     const workerFor = ({ task }: Suspect) => {
       const hasSlot = task.kind === 'step' ? hasStepSlot : hasTurnSlot;
+      const code = codeFor(task.need, queues.workers);
       return leastLoaded(
         queues.workers,
         (each) =>
           each.isReserve &&
           each.has(task.need) &&
+          isOf(each, code) &&
           (isAlone ? each.isIdle : each.sole === undefined && mayJoin(each) && hasSlot(each)),
       );
     };
     const amongOthers = ({ task, since }: Suspect) => {
       if (isReserveAwaited(queues.workers, task.need, now - since)) return undefined;
       const hasSlot = task.kind === 'step' ? hasStepSlot : hasTurnSlot;
+      const code = codeFor(task.need, queues.workers, isOpen);
       return leastLoaded(
         queues.workers,
-        (each) => each.probation.size === 0 && isOpen(each) && hasSlot(each) && each.has(task.need),
+        (each) =>
+          each.probation.size === 0 &&
+          isOpen(each) &&
+          hasSlot(each) &&
+          each.has(task.need) &&
+          isOf(each, code),
       );
     };
     // Those of one need are tried in their order: when the first has to wait, so do the others.
@@ -404,6 +423,24 @@ function isAttended(workers: Iterable<WorkerConnection>, need: TaskNeed): boolea
   for (const worker of workers) if (stays(worker) && worker.has(need)) return true;
   return false;
 }
+
+/** The code that has to take the step: that whose turn has asked for it, while somebody who could runs it. */
+function codeFor(
+  need: TaskNeed,
+  workers: Iterable<WorkerConnection>,
+  mayTake: (worker: WorkerConnection) => boolean = () => true,
+): string | undefined {
+  const { codeId } = need;
+  if (codeId === undefined) return undefined;
+  for (const each of workers) {
+    const couldTake = isFit(each) && each.slots.steps > 0 && mayTake(each);
+    if (each.version.id === codeId && couldTake && each.has(need)) return codeId;
+  }
+  return undefined;
+}
+
+const isOf = (worker: WorkerConnection, codeId: string | undefined): boolean =>
+  codeId === undefined || worker.version.id === codeId;
 
 const mayJoin = (worker: WorkerConnection): boolean => worker.probation.size === 0 || worker.batch.left > 0;
 

@@ -5,6 +5,11 @@ export interface TaskNeed extends Need {
   readonly workflowType: string;
   /** Of a step; a turn or a query needs the workflow alone. */
   readonly stepName?: string;
+  /**
+   * Of a step: the code whose turn has asked for it, by the id of its version. That code knows what it hands over, and another
+   * version of the step may want something else; so a step goes to it while it is there.
+   */
+  readonly codeId?: string;
   /** Code that the run's history does not fit, by the ids of its versions. */
   readonly misfits: readonly string[];
 }
@@ -17,6 +22,6 @@ export function turnNeed(workflowType: string, misfits: ReadonlySet<string>): Ta
   return { key: `${workflowType}!${ids.join('!')}`, workflowType, misfits: ids };
 }
 
-export function stepNeed(workflowType: string, stepName: string): TaskNeed {
-  return { key: `${workflowType}#${stepName}`, workflowType, stepName, misfits: NONE };
+export function stepNeed(workflowType: string, stepName: string, codeId = ''): TaskNeed {
+  return { key: `${workflowType}#${stepName}@${codeId}`, workflowType, stepName, codeId, misfits: NONE };
 }
