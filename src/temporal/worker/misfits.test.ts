@@ -24,11 +24,16 @@ function setUp() {
     turn: { state: 2, attempt: 2, startedTime: { seconds: 7, nanos: 0 } },
     last: failedBy('another') as object,
     others: 'pool-2',
+    /** What the cluster says of a run it says when this is over. */
+    asked: Promise.resolve(),
   };
   const givenBack: { taskToken: Buffer; identity: string }[] = [];
   const service = {
     describeNamespace: async () => ({ namespaceInfo: { id: 'n' } }),
-    describeWorkflowExecution: async () => ({ pendingWorkflowTask: said.turn }),
+    describeWorkflowExecution: async () => {
+      await said.asked;
+      return { pendingWorkflowTask: said.turn };
+    },
     getWorkflowExecutionHistoryReverse: async () => ({ history: { events: [said.last] } }),
     respondWorkflowTaskFailed: async (request: (typeof givenBack)[number]) => void givenBack.push(request),
   };
@@ -131,6 +136,21 @@ describe('a turn that the code cannot make', () => {
     await takeTurn();
     await vi.advanceTimersByTimeAsync(100);
     expect(givenBack).toHaveLength(10);
+  });
+
+  test('is given back when the worker leaves while it is still looked at', async () => {
+    const { said, givenBack, misfits, takeTurn } = setUp();
+    said.others = '';
+    let answer = () => {};
+    said.asked = new Promise((resolve) => {
+      answer = resolve;
+    });
+    await takeTurn();
+    const left = misfits.leave();
+    await vi.advanceTimersByTimeAsync(0);
+    answer();
+    await left;
+    expect(givenBack).toHaveLength(1);
   });
 
   test('is given back when the worker leaves', async () => {

@@ -50,6 +50,8 @@ export class Misfits {
   readonly #toldByCore = new BoundedMap<string, number>(MAX_RUNS);
   readonly #timer: NodeJS.Timeout;
   readonly #looks = new Shared<void>();
+  /** Turns that have failed, while it is looked whether they are to be given back. */
+  readonly #looked = new Set<Promise<void>>();
   #others = '';
   #namespaceId: string | undefined;
   #isLeaving = false;
@@ -85,7 +87,9 @@ export class Misfits {
       const workflowId = workflowIds.get(runId);
       workflowIds.delete(runId);
       if (workflowId === undefined || !EVICTED_FOR_ITS_FAILURE.has(evictJob.reason ?? 0)) return;
-      this.#settle(this.#failed({ workflowId, runId }));
+      const looked = this.#failed({ workflowId, runId });
+      this.#looked.add(looked);
+      this.#settle(looked.finally(() => this.#looked.delete(looked)));
     });
   }
 
@@ -93,6 +97,7 @@ export class Misfits {
   async leave(): Promise<void> {
     this.#isLeaving = true;
     clearInterval(this.#timer);
+    await Promise.allSettled(this.#looked);
     await this.#giveBackAll();
   }
 
