@@ -153,6 +153,25 @@ describe('a turn that the code cannot make', () => {
     expect(givenBack).toHaveLength(1);
   });
 
+  test('is given back when the worker leaves where the cluster gave it to a poll that was cut off', async () => {
+    const { said, givenBack, misfits, takeTurn } = setUp();
+    said.last = failedBy('me');
+    Object.assign(said.turn, { state: 1 });
+    await takeTurn();
+    Object.assign(said.turn, { state: 2 });
+    await misfits.leave();
+    expect(givenBack).toHaveLength(1);
+  });
+
+  test('is left alone when the worker leaves long after', async () => {
+    const { said, givenBack, misfits, takeTurn } = setUp();
+    said.last = failedBy('me');
+    await takeTurn();
+    await vi.advanceTimersByTimeAsync(10 * 60_000);
+    await misfits.leave();
+    expect(givenBack).toEqual([]);
+  });
+
   test('is given back when the worker leaves', async () => {
     const { said, givenBack, misfits, takeTurn } = setUp();
     said.others = '';

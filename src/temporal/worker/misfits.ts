@@ -7,7 +7,8 @@
  *
  * 1. Nothing is recorded of that: the history does not grow, however often it happens.
  * 2. While workers of other code are registered, a turn is given back, after a pause that grows each time; while there
- *    are none, when such come, or when this worker leaves.
+ *    are none, when such come, or when this worker leaves. Then also what the cluster has given to a poll that was cut off
+ *    as the worker ended: nobody has that.
  * 3. The name of the turn is made here (turn-token.ts). A cluster that does not know it by that refuses, and the turn
  *    waits until its time is over.
  */
@@ -33,6 +34,8 @@ const LOOK_MS = 1_000;
 /** After this the cluster has given it out again: the longest time that it grants, and that of a turn. */
 const LAPSED_MS = 15 * 60_000;
 const MAX_RUNS = 10_000;
+/** For so long after it has failed here a run's turn may come again, be it to a poll that the end of the worker cuts off. */
+const RECENT_MS = 2 * MAX_PAUSE_MS;
 /** Given back together: each is tried by somebody, at the cost of a replay. */
 const AT_ONCE = 50;
 
@@ -48,6 +51,8 @@ export class Misfits {
   readonly #tries = new BoundedMap<string, { count: number; lastEventId: number }>(MAX_RUNS);
   /** The events by which core has told of failed turns, the last of each run. */
   readonly #toldByCore = new BoundedMap<string, number>(MAX_RUNS);
+  /** Runs whose turns have failed here, the last of them last. */
+  readonly #recent = new BoundedMap<string, { run: RunRef; at: number }>(MAX_RUNS);
   readonly #timer: NodeJS.Timeout;
   readonly #looks = new Shared<void>();
   /** Turns that have failed, while it is looked whether they are to be given back. */
@@ -99,12 +104,16 @@ export class Misfits {
     clearInterval(this.#timer);
     await Promise.allSettled(this.#looked);
     await this.#giveBackAll();
+    const since = performance.now() - RECENT_MS;
+    const recent = [...this.#recent.values()].filter(({ at }) => at > since);
+    await inTurn(recent, ({ run }) => this.#failed(run));
   }
 
   async #failed(run: RunRef): Promise<void> {
+    const { runId } = run;
+    this.#recent.set(runId, { run, at: performance.now() });
     const held = await this.#turnOf(run);
     if (!held) return;
-    const { runId } = run;
     this.#held.set(runId, held);
     if (this.#isLeaving) return this.#giveBack(runId);
     await this.#look();
@@ -166,16 +175,15 @@ export class Misfits {
   }
 
   async #giveBackAll(): Promise<void> {
-    const runIds = [...this.#held.keys()];
-    while (runIds.length > 0) {
-      await Promise.allSettled(runIds.splice(0, AT_ONCE).map((runId) => this.#giveBack(runId)));
-    }
+    await inTurn([...this.#held.keys()], (runId) => this.#giveBack(runId));
   }
 
   async #giveBack(runId: string): Promise<void> {
     const held = this.#held.peek(runId);
     this.#held.delete(runId);
     if (!held) return;
+    // From now on it is somebody else's.
+    this.#recent.delete(runId);
     const { namespace } = this.cluster;
     await this.cluster.call((service) =>
       service.respondWorkflowTaskFailed({
@@ -198,6 +206,12 @@ export class Misfits {
       const why = error instanceof Error ? error.message : String(error);
       this.log.debug({ error: why }, 'a turn that does not fit was not given back');
     });
+  }
+}
+
+async function inTurn<T>(all: readonly T[], action: (each: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    await Promise.allSettled(all.slice(from, from + AT_ONCE).map(action));
   }
 }
 
