@@ -169,6 +169,7 @@ describeInBrowser('the frame', () => {
     await page.locator('.timeline-row').first().waitFor();
 
     // What changes every second is not told every second.
+    await page.locator('.why .time').first().waitFor();
     const told = `[...document.querySelectorAll('.why .time')].map((each) => each.closest('[aria-live]').ariaLive)`;
     expect(await page.evaluate(told)).toEqual(['off']);
 
