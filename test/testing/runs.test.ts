@@ -48,7 +48,7 @@ describe('a run', () => {
   test('that waits for a message which nobody sends is told apart, with what it waits for', async () => {
     await expect((await stage.env.start(approval, { name: 'x' })).result()).rejects.toMatchObject({
       name: 'WorkflowStuckError',
-      message: expect.stringContaining('it takes signals approve and updates rename'),
+      message: expect.stringContaining('it takes the signal approve and the update rename'),
     });
     await expect(stage.env.run(hopeless)).rejects.toThrow('nothing can make it go on');
     await expect(stage.env.run('hopelessParent')).rejects.toThrow(
@@ -58,7 +58,7 @@ describe('a run', () => {
 
   test('is told apart also while another one goes on for ever', async () => {
     await stage.env.start('endless');
-    await expect(stage.env.run(approval, { name: 'x' })).rejects.toThrow('it takes signals approve');
+    await expect(stage.env.run(approval, { name: 'x' })).rejects.toThrow('it takes the signal approve');
   });
 
   test('is known by its name and by an alias, typed by its definition', async () => {
@@ -179,13 +179,13 @@ describe('why', () => {
       workflowId: waiting.workflowId,
       runId: waiting.runId,
       status: 'running',
-      summary: 'It waits for a message; it takes signals approve and updates rename.',
+      summary: 'It waits for a message; it takes the signal approve and the update rename.',
       isStuck: true,
       since: '2026-01-01T00:00:00.000Z',
       reasons: [
         {
           code: 'message',
-          message: 'It waits for a message; it takes signals approve and updates rename.',
+          message: 'It waits for a message; it takes the signal approve and the update rename.',
           action: `Send it what it waits for, such as POST /workflow/${waiting.workflowId}/signal/approve`,
           signals: ['approve'],
           updates: ['rename'],

@@ -248,8 +248,8 @@ function waysInto(run: RunName, { signals, updates }: RegisteredHandlers): { tak
   const isCalledBack = signals.includes(CALLBACK_SIGNAL) || signals.includes(FEEDBACK_SIGNAL);
   const takes = [
     ...(isCalledBack ? ['callbacks'] : []),
-    ...(named.length > 0 ? [`signals ${named.join(', ')}`] : []),
-    ...(updates.length > 0 ? [`updates ${updates.join(', ')}`] : []),
+    ...(named.length > 0 ? [theNamed('signal', named)] : []),
+    ...(updates.length > 0 ? [theNamed('update', updates)] : []),
   ];
   const ways = [
     ...(isCalledBack ? [`${path}/feedback`] : []),
@@ -258,6 +258,9 @@ function waysInto(run: RunName, { signals, updates }: RegisteredHandlers): { tak
   ];
   return { takes: takes.join(' and '), ways };
 }
+
+const theNamed = (kind: string, names: readonly string[]) =>
+  `the ${kind}${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
 
 function messageReason(run: RunName, handlers: RegisteredHandlers): ReasonOf<'message'> {
   const { takes, ways } = waysInto(run, handlers);

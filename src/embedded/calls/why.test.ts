@@ -133,7 +133,7 @@ describe('a run that waits', () => {
     [
       ['approve', 'perdure.callback'],
       ['rename'],
-      /2\d{3}-.*Z; meanwhile it takes callbacks and signals approve/,
+      /2\d{3}-.*Z; meanwhile it takes callbacks and the signal approve/,
     ],
     [[], [], /^It waits until 2\d{3}-[^;]*Z\.$/],
   ])('for a timer says which messages it takes meanwhile: %j', async (signals, updates, summary) => {

@@ -28,7 +28,13 @@ import type { Lifecycle } from '../life/lifecycle.js';
 import type { Outbox } from '../life/outbox.js';
 import { impossibleCommand } from '../state/command-events.js';
 import { pendingCount, tracedRun } from '../state/run-state.js';
-import type { ActiveRun, AdmittedUpdate, TurnUnderWay, WaitingQuery } from '../store/active-run.js';
+import type {
+  ActiveRun,
+  AdmittedUpdate,
+  FailedTurn,
+  TurnUnderWay,
+  WaitingQuery,
+} from '../store/active-run.js';
 import { turnNeed } from '../workers/task-need.js';
 import { turnKey, type Verdict, type WorkerConnection } from '../workers/worker-connection.js';
 import type { HeldBackRuns } from './held-back.js';
@@ -125,14 +131,11 @@ export class Turns {
       turn.updates.map((update) => update.request.updateId),
     );
     if (wrong !== undefined) {
-      this.lifecycle.abandonTurn(run);
       const message = `the worker answered with a command that cannot be: ${wrong}`;
-      const failure: Failure = { kind: 'application', type: 'ImpossibleCommand', message };
-      run.misfits.add(worker.version.id);
-      this.heldBack.holdBack(run, {
+      this.#cannotBeMade(run, worker, {
         startedAt: turn.startedAt,
         cause: 'WORKFLOW_WORKER_UNHANDLED_FAILURE',
-        failure,
+        failure: { kind: 'application', type: 'ImpossibleCommand', message },
       });
       return;
     }
@@ -183,13 +186,17 @@ export class Turns {
     if (this.queries.failed(worker, answer.turnId, answer.failure)) return;
     const run = this.#takeTurn(worker, answer.turnId, answer.runId);
     if (!run) return;
-    const { startedAt } = run.turn!;
     const { cause, failure } = answer;
+    this.#cannotBeMade(run, worker, { startedAt: run.turn!.startedAt, cause, failure });
+  }
+
+  /** This worker's code cannot make the turn: other code is asked, and where there is none the run is held back. */
+  #cannotBeMade(run: ActiveRun, worker: WorkerConnection, failedTurn: FailedTurn): void {
     this.lifecycle.abandonTurn(run);
     run.misfits.add(worker.version.id);
-    run.failedTurn = { startedAt, cause, failure };
+    run.failedTurn = failedTurn;
     if (!this.#isAttended(run) && !this.#trustsAgain(run)) {
-      this.heldBack.holdBack(run, run.failedTurn, run.lostTurns > 1);
+      this.heldBack.holdBack(run, failedTurn, run.lostTurns > 1);
       return;
     }
     this.lifecycle.takeInbox(run);

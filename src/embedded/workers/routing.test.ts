@@ -164,6 +164,16 @@ describe('a run whose history does not fit the code of one worker', () => {
     expect(lines.filter(([level]) => level === 'warn')).toEqual([]);
   });
 
+  it('goes there also where a worker answers with a command that cannot be', async () => {
+    const old = having('v1', ['flow']);
+    await start('a');
+    const young = having('v2', ['flow']);
+    await old.turn({ kind: 'cancelTimer', timerId: '9' });
+    await young.turn(complete());
+    expect((await outcome('a'))?.status).toBe('completed');
+    expect(await failedTurns('a')).toBe(0);
+  });
+
   it('is held back only when no connected code fits, and not offered to the same code twice', async () => {
     const workers = [having('v1', ['flow']), having('v1', ['flow'])] as const;
     await start('a');

@@ -172,7 +172,9 @@ export function whyCases(stage: Stage): void {
       await run.until('TIMER_STARTED');
       const { reasons, isStuck, summary } = await run.untilCodes('timer');
       expect(isStuck).toBe(false);
-      expect(summary).toMatch(/^It waits until .*; meanwhile it takes signals approve and updates rename\.$/);
+      expect(summary).toMatch(
+        /^It waits until .*; meanwhile it takes the signal approve and the update rename\.$/,
+      );
       expect(reasons).toMatchObject([{ firesAt: ISO, signals: ['approve'], updates: ['rename'] }]);
       expect(reasons[0]!.action).toContain(`/workflow/${run.workflowId}/signal/approve`);
       await run.signal('approve');
