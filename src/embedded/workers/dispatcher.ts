@@ -18,7 +18,9 @@
  */
 import type { Scheduler, Timer } from '../../core/clock.js';
 import { FairQueue } from './fair-queue.js';
+import { balance, isReserveAwaited, working } from './pools.js';
 import type { TaskNeed } from './task-need.js';
+import { anyone, isAttended, isOpen, mayJoin, mayTake, stays, workerFor } from './worker-choice.js';
 import type { WorkerConnection } from './worker-connection.js';
 
 /** How often workers are looked after. They are counted in looks rather than in time, since this process may be late. */
@@ -31,8 +33,6 @@ const STUCK_AFTER = 12;
 const FROZEN_AFTER = 20;
 /** What kills its process does so soon, mostly. */
 const PROBATION_MS = 1_000;
-/** A worker that stands by is there again after a second or two; suspects do not wait for it much longer. */
-const MAX_WAIT_FOR_RESERVE_MS = 10_000;
 
 export type QueuedTask = { runId: string; need: TaskNeed; isSuspect?: boolean } & (
   | { kind: 'turn'; isUrgent?: boolean }
@@ -327,57 +327,30 @@ export class Dispatcher {
 
   #giveFrom(queues: CatalogQueues, queue: FairQueue<QueuedTask, TaskNeed>): void {
     if (queue.length === 0) return;
-    const hasSlot = queue === queues.steps ? hasStepSlot : hasTurnSlot;
-    const workerFor = (need: TaskNeed) => {
-      const code = codeFor(need, queues.workers, isOpen);
-      return leastLoaded(
-        queues.workers,
-        (each) => isOpen(each) && hasSlot(each) && each.has(need) && isOf(each, code),
-      );
-    };
-    const canBeMet = (need: TaskNeed) => workerFor(need) !== undefined;
+    const { workers } = queues;
+    const canBeMet = (need: TaskNeed) => workerFor(workers, need, isOpen) !== undefined;
     for (let next = queue.next(canBeMet); next; next = queue.next(canBeMet)) {
       queue.take(next);
       const { item: task, need } = next;
-      this.onTask.give(task, (task.kind === 'step' ? undefined : this.#cacheOf(task)) ?? workerFor(need)!);
+      this.onTask.give(task, this.#cacheOf(task) ?? workerFor(workers, need, isOpen)!);
     }
   }
 
   #giveSuspects(queues: CatalogQueues, queue: FairQueue<Suspect, TaskNeed>, isAlone: boolean): void {
     if (queue.length === 0) return;
     const now = this.scheduler.monotonicMs();
-    const workerFor = ({ task }: Suspect) => {
-      const hasSlot = task.kind === 'step' ? hasStepSlot : hasTurnSlot;
-      const code = codeFor(task.need, queues.workers);
-      return leastLoaded(
-        queues.workers,
-        (each) =>
-          each.isReserve &&
-          each.has(task.need) &&
-          isOf(each, code) &&
-          (isAlone ? each.isIdle : each.sole === undefined && mayJoin(each) && hasSlot(each)),
-      );
-    };
-    const amongOthers = ({ task, since }: Suspect) => {
-      if (isReserveAwaited(queues.workers, task.need, now - since)) return undefined;
-      const hasSlot = task.kind === 'step' ? hasStepSlot : hasTurnSlot;
-      const code = codeFor(task.need, queues.workers, isOpen);
-      return leastLoaded(
-        queues.workers,
-        (each) =>
-          each.probation.size === 0 &&
-          isOpen(each) &&
-          hasSlot(each) &&
-          each.has(task.need) &&
-          isOf(each, code),
-      );
-    };
+    const { workers } = queues;
+    const standsByFor = (each: WorkerConnection) => each.isReserve && (isAlone ? each.isIdle : mayJoin(each));
+    const amongOthers = ({ task, since }: Suspect) =>
+      isReserveAwaited(workers, task.need, now - since)
+        ? undefined
+        : workerFor(workers, task.need, (each) => isOpen(each) && each.probation.size === 0, isOpen);
     // Those of one need are tried in their order: when the first has to wait, so do the others.
     const waiting = new Set<string>();
     const isNotWaiting = ({ key }: TaskNeed) => !waiting.has(key);
     for (let next = queue.next(isNotWaiting); next; next = queue.next(isNotWaiting)) {
       const { item: suspect, need } = next;
-      const reserve = workerFor(suspect);
+      const reserve = workerFor(workers, need, standsByFor, anyone);
       const worker = reserve ?? amongOthers(suspect);
       if (!worker) {
         waiting.add(need.key);
@@ -408,41 +381,15 @@ export class Dispatcher {
   }
 
   /** The worker that has the run in its cache, if it can take the turn. */
-  #cacheOf({ runId, need }: QueuedTask): WorkerConnection | undefined {
-    const cached = this.#cachedBy.get(runId);
-    const isFree = cached && isFit(cached) && isOpen(cached) && hasTurnSlot(cached);
-    return isFree && cached.has(need) ? cached : undefined;
+  #cacheOf({ kind, runId, need }: QueuedTask): WorkerConnection | undefined {
+    const cached = kind === 'step' ? undefined : this.#cachedBy.get(runId);
+    return cached && isOpen(cached) && mayTake(cached, need) ? cached : undefined;
   }
 }
 
 function needsOf({ turns, steps, suspects, proven }: CatalogQueues): TaskNeed[] {
   return [turns, steps, suspects, proven].flatMap((queue) => queue.needs);
 }
-
-function isAttended(workers: Iterable<WorkerConnection>, need: TaskNeed): boolean {
-  for (const worker of workers) if (stays(worker) && worker.has(need)) return true;
-  return false;
-}
-
-/** The code that has to take the step: that whose turn has asked for it, while somebody who could runs it. */
-function codeFor(
-  need: TaskNeed,
-  workers: Iterable<WorkerConnection>,
-  mayTake: (worker: WorkerConnection) => boolean = () => true,
-): string | undefined {
-  const { codeId } = need;
-  if (codeId === undefined) return undefined;
-  for (const each of workers) {
-    const couldTake = isFit(each) && each.slots.steps > 0 && mayTake(each);
-    if (each.version.id === codeId && couldTake && each.has(need)) return codeId;
-  }
-  return undefined;
-}
-
-const isOf = (worker: WorkerConnection, codeId: string | undefined): boolean =>
-  codeId === undefined || worker.version.id === codeId;
-
-const mayJoin = (worker: WorkerConnection): boolean => worker.probation.size === 0 || worker.batch.left > 0;
 
 /** Puts the task on probation: with those before it, or as the first of a batch that is twice as large as the last. */
 function admit(worker: WorkerConnection, taskKey: string, now: number): void {
@@ -452,75 +399,4 @@ function admit(worker: WorkerConnection, taskKey: string, now: number): void {
   }
   worker.batch.left--;
   worker.probation.set(taskKey, now);
-}
-
-const hasTurnSlot = (worker: WorkerConnection): boolean => worker.turns.size < worker.slots.turns;
-const hasStepSlot = (worker: WorkerConnection): boolean => worker.steps.size < worker.slots.steps;
-/** It may be busy or blocked, but is not about to go. */
-const stays = (worker: WorkerConnection): boolean => !worker.isDraining && !worker.isEnding;
-const isFit = (worker: WorkerConnection): boolean => stays(worker) && !worker.isStuck;
-/** For everything that nothing is held against. */
-const isOpen = (worker: WorkerConnection): boolean => !worker.isReserve;
-
-/** How many of the pool do not stand by, and suit. */
-function working(
-  workers: Iterable<WorkerConnection>,
-  poolId: string,
-  suits: (worker: WorkerConnection) => boolean = () => true,
-): number {
-  let count = 0;
-  for (const worker of workers) {
-    if (worker.pool?.id === poolId && !worker.isReserve && suits(worker)) count++;
-  }
-  return count;
-}
-
-function someoneWorks(workers: Iterable<WorkerConnection>): boolean {
-  for (const worker of workers) if (isFit(worker) && isOpen(worker)) return true;
-  return false;
-}
-
-/**
- * Makes up for workers that are lost or stuck, and lets one stand by again when they are back. Where somebody else still
- * works and suspects wait, the one that stands by is theirs. One whose suspects have proven harmless works on with them,
- * and the next that has nothing to do stands by instead.
- */
-function balance(workers: ReadonlySet<WorkerConnection>, hasUnproven: boolean, hasSuspects: boolean): void {
-  for (const worker of workers) {
-    const isHarmless = !worker.isIdle && worker.probation.size === 0 && worker.sole === undefined;
-    if (worker.isReserve && isHarmless && !hasUnproven) worker.isReserve = false;
-  }
-  const isForSuspects = hasSuspects && someoneWorks(workers);
-  for (const reserve of workers) {
-    const { pool } = reserve;
-    if (!pool || !reserve.isReserve || !isFit(reserve) || reserve.sole !== undefined) continue;
-    if (isForSuspects) continue;
-    if (working(workers, pool.id, isFit) < pool.size) reserve.isReserve = false;
-  }
-  for (const worker of workers) {
-    const { pool } = worker;
-    if (!pool || worker.isReserve || !worker.isIdle || !isFit(worker)) continue;
-    if (working(workers, pool.id, isFit) > pool.size) worker.isReserve = true;
-  }
-}
-
-/** Whether it is worth waiting for a worker that stands by, or will. */
-function isReserveAwaited(workers: ReadonlySet<WorkerConnection>, need: TaskNeed, waitedMs: number): boolean {
-  if (waitedMs > MAX_WAIT_FOR_RESERVE_MS) return false;
-  for (const worker of workers) {
-    if (worker.pool !== undefined && worker.pool.spares > 0 && worker.has(need)) return true;
-  }
-  return false;
-}
-
-function leastLoaded(
-  workers: Iterable<WorkerConnection>,
-  suits: (worker: WorkerConnection) => boolean,
-): WorkerConnection | undefined {
-  let chosen: WorkerConnection | undefined;
-  for (const worker of workers) {
-    if (!isFit(worker) || !suits(worker)) continue;
-    if (!chosen || worker.load < chosen.load) chosen = worker;
-  }
-  return chosen;
 }
