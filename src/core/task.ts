@@ -195,8 +195,12 @@ export type FromWorker =
     }
   /** With `begunAt` the turn that follows was begun, and this is what the clock of the workflow shows in it. */
   | ({ kind: 'stepCompleted'; result?: Payload; begunAt?: number } & StepAttempt & WithCosts)
-  /** With `retryAfterMs` the attempt itself says when the next one starts, in place of the policy's wait. */
-  | ({ kind: 'stepFailed'; failure: Failure; retryAfterMs?: number } & StepAttempt & WithCosts)
+  /**
+   * With `retryAfterMs` the attempt itself says when the next one starts, in place of the policy's wait. `refusesInput`: the code
+   * of the step has not begun, since the input does not fit its schema.
+   */
+  | ({ kind: 'stepFailed'; failure: Failure; retryAfterMs?: number; refusesInput?: true } & StepAttempt &
+      WithCosts)
   /** The step ended by its cancellation. */
   | ({ kind: 'stepCancelled'; details?: Payload } & StepAttempt & WithCosts)
   | ({ kind: 'stepHeartbeat'; details?: Payload } & StepAttempt)

@@ -82,6 +82,30 @@ it('what waits is counted by its kind, suspects too', async () => {
   expect(engine.load()).toMatchObject({ turnsQueued: 1, stepsQueued: 1 });
 });
 
+describe('a step that was asked to stop and whose worker ended before it began', () => {
+  it.each(['open', 'paused'])('is over, and is not begun elsewhere, while its run is %s', async (state) => {
+    const worker = await join();
+    const run = await start('a');
+    await worker.turn(step(1));
+    await worker.next('step');
+    await engine.signal(run, 'enough', []);
+    await worker.turn({ kind: 'cancelStep', activityId: '1' });
+    await worker.next('stopStep');
+    if (state === 'paused') {
+      await engine.pause(run, { reason: 'to look', by: 'operator' });
+      await worker.turn();
+    }
+    lastWords(worker);
+    const other = await join();
+    const types = async () => {
+      const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
+      return events.map(({ type }) => type);
+    };
+    await expect.poll(types).toContain('ACTIVITY_TASK_CANCELED');
+    expect(other.pending('step')).toEqual([]);
+  });
+});
+
 describe('a turn that ends its worker', () => {
   it('is tried once more alone, then held back, and costs nobody else anything', async () => {
     const [worker, reserve] = [await join(), await join()];

@@ -174,10 +174,11 @@ export function makeParts(
     }
   }
 
-  /** Steps are never misfits: they are given to whoever has them. */
-  function fitsNobody({ kind, runId }: QueuedTask): void {
+  function fitsNobody(task: QueuedTask): void {
+    const { kind, runId } = task;
     if (kind === 'turn') turns.fitsNobody(runId);
     else if (kind === 'query') queries.fitsNobody(runId);
+    else steps.fitsNobody(runId, task.scheduledEventId);
   }
 
   return {

@@ -223,6 +223,7 @@ const MESSAGES: Record<FromWorker['kind'], Check> = {
     isAttempt(m) &&
     isFailure(m.failure) &&
     (m.retryAfterMs === undefined || isRetryAfterMs(m.retryAfterMs)) &&
+    (m.refusesInput === undefined || m.refusesInput === true) &&
     mayHaveCosts(m),
   stepCancelled: (m) => isAttempt(m) && isOptionalText(m.details) && mayHaveCosts(m),
   stepHeartbeat: (m) => isAttempt(m) && isOptionalText(m.details),

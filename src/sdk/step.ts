@@ -158,8 +158,20 @@ export function mergeSettings(own: StepDefaults, workflow: StepDefaults): StepSe
  * @throws ValidationError, and whatever the step throws
  */
 export async function executeStep(definition: StepDefinition, input: unknown): Promise<unknown> {
+  return await executeParsed(definition, await parseStepInput(definition, input));
+}
+
+/** @throws ValidationError */
+export async function parseStepInput(
+  { name, inputSchema }: StepDefinition,
+  input: unknown,
+): Promise<unknown> {
+  return await parse(inputSchema, input, `input of step "${name}"`);
+}
+
+/** Runs a step's code on what its schema has made of the input. @throws as `executeStep` */
+export async function executeParsed(definition: StepDefinition, parsed: unknown): Promise<unknown> {
   invariant(definition.fn, `step "${definition.name}" is a reference, which has no code`);
-  const parsed = await parse(definition.inputSchema, input, `input of step "${definition.name}"`);
   const output: unknown = await definition.fn(parsed as never);
   return await parse(definition.outputSchema, output, `output of step "${definition.name}"`);
 }

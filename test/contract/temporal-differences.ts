@@ -2,4 +2,7 @@
  * The cases of the contract that cannot hold on Temporal, by name, each with the reason. docs/temporal.md tells users
  * about the same differences.
  */
-export const TEMPORAL_DIFFERENCES: Readonly<Record<string, string>> = {};
+export const TEMPORAL_DIFFERENCES: Readonly<Record<string, string>> = {
+  'a step whose input has changed goes to the code that asked for it, and fails no run':
+    'several versions: the cluster gives a step to any worker of the task queue whose code has one of its name',
+};

@@ -14,6 +14,7 @@ import { faultPoint } from '../../core/fault-point.js';
 import type { EventOf, HistoryEvent, NewEvent } from '../../core/history/event.js';
 import { isPauseSignal, RESUME_SIGNAL } from '../../core/run/pause.js';
 import { resetReason } from '../../core/run/run.js';
+import { versionFromText } from '../../core/run/version.js';
 import type { ResetPoint, RunRef, RunSelector } from '../../engine.js';
 import type { StepQueue } from '../delivery/step-queue.js';
 import type { Kernel } from '../kernel.js';
@@ -77,6 +78,8 @@ export class Reset {
     const run = new ActiveRun(runs.nextKey(), state);
     run.beginsWith(kept);
     run.format = base.format ?? undefined;
+    // What it asks for again before its first turn was asked for by that code.
+    run.version = base.version === null ? undefined : versionFromText(base.version);
     runs.add(run);
     this.kernel.trees.started(state);
     commit.together(run, current);

@@ -60,7 +60,7 @@ describe('a run that needs a worker', () => {
   });
 
   it('waits its turn, has it, and waits for its step', async () => {
-    const busy = new ScriptedWorker(engine, { turns: 1, steps: 0 });
+    const busy = new ScriptedWorker(engine, { turns: 1, steps: 1 });
     await engine.start({ workflowType: 'flow', catalog: CATALOG, input: [], workflowId: 'other' });
     const first = await busy.next('turn');
     await start();
@@ -69,9 +69,9 @@ describe('a run that needs a worker', () => {
     busy.completeTurn(first, [complete()]);
     const turn = await busy.next('turn');
     expect(await codes()).toEqual(['turnRunning']);
-    busy.completeTurn(turn, [step(1)]);
-    await expect.poll(codes).toEqual(['stepQueued']);
-    expect((await why()).reasons[0]).toMatchObject({ activityId: '1', since: expect.stringMatching(ISO) });
+    busy.completeTurn(turn, [step(1), step(2)]);
+    await expect.poll(codes).toEqual(['stepRunning', 'stepQueued']);
+    expect((await why()).reasons[1]).toMatchObject({ activityId: '2', since: expect.stringMatching(ISO) });
   });
 });
 

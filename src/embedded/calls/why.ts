@@ -25,12 +25,13 @@ import {
   waitingReasonsInPassing,
 } from '../../core/run/why-reasons.js';
 import type { RunSelector } from '../../engine.js';
+import { needOf } from '../delivery/step-queue.js';
 import type { Kernel } from '../kernel.js';
 import { firstTurnDueAt, type PendingChild, type PendingStep, treeOf } from '../state/run-state.js';
 import type { ActiveRun } from '../store/active-run.js';
 import { DamagedRunError } from '../store/damage.js';
 import type { RunRow } from '../store/tables/run-row.js';
-import { stepNeed, turnNeed } from '../workers/task-need.js';
+import { turnNeed } from '../workers/task-need.js';
 import { successorOf } from './outcome.js';
 
 const NO_MISFITS: ReadonlySet<string> = new Set();
@@ -107,8 +108,7 @@ function reasonsOf(kernel: Kernel, run: ActiveRun, workerOf: WorkerOf, looks: Lo
   if (!kernel.dispatcher.isAttended(catalog, turnNeed(workflowType, NO_MISFITS))) {
     if (run.needsTurn || queued.length > 0) reasons.push(noWorkerReason(catalog, workflowType));
   } else {
-    const lacks = ({ stepName }: PendingStep) =>
-      !kernel.dispatcher.isAttended(catalog, stepNeed(workflowType, stepName));
+    const lacks = (step: PendingStep) => !kernel.dispatcher.isAttended(catalog, needOf(run, step));
     const lacking = new Set(queued.filter(lacks).map(({ stepName }) => stepName));
     for (const stepName of lacking) reasons.push(noWorkerReason(catalog, workflowType, stepName));
   }
@@ -133,14 +133,13 @@ function timersOf({ state }: ActiveRun): number[] {
 }
 
 function reasonOfStep(kernel: Kernel, run: ActiveRun, step: PendingStep, workerOf: WorkerOf): WhyReason {
-  const { delivery, settings, scheduledAt, scheduledEventId, stepName } = step;
+  const { delivery, settings, scheduledAt, scheduledEventId } = step;
   const { attempt, startedAt, heartbeatAt, availableAt, lastFailure: failure } = delivery;
   switch (delivery.status) {
     case 'queued': {
-      const { catalog, workflowType } = run.state.started;
-      const need = stepNeed(workflowType, stepName, run.version?.id);
-      const behind = kernel.dispatcher.stepsBefore(catalog, run.tree, need, {
-        runId: run.state.runId,
+      const { runId, started } = run.state;
+      const behind = kernel.dispatcher.stepsBefore(started.catalog, run.tree, needOf(run, step), {
+        runId,
         scheduledEventId,
       });
       return stepQueuedReason(step, scheduledAt, run.isPaused, run.isPaused ? undefined : behind);

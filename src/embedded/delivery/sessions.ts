@@ -111,7 +111,8 @@ export class Sessions {
         this.steps.completed(worker, message, message.result, message.begunAt, message.costs);
         return;
       case 'stepFailed':
-        this.steps.failed(worker, message, message.failure, message.retryAfterMs, message.costs);
+        if (message.refusesInput) this.steps.refused(worker, message, message.failure);
+        else this.steps.failed(worker, message, message.failure, message.retryAfterMs, message.costs);
         return;
       case 'stepCancelled':
         this.steps.cancelled(worker, message, message.details, message.costs);
@@ -160,6 +161,8 @@ export class Sessions {
 
   #registers(worker: WorkerConnection, message: Registers): void {
     const { catalog, workflows, codeId, versionName = null } = message;
+    // Before it has this code itself: it may have had another one.
+    const isNewHere = !this.kernel.dispatcher.hasCode(catalog, codeId);
     if (worker.catalog !== undefined) this.catalogs.leave(worker.catalog, worker);
     worker.identity = message.identity;
     worker.format = message.resultFormat;
@@ -173,7 +176,6 @@ export class Sessions {
     worker.registeredAt = this.kernel.clock.now();
     worker.registers(workflows);
     this.#byId.set(worker.id, worker);
-    const isNewHere = !this.kernel.dispatcher.hasCode(catalog, codeId);
     worker.send(this.welcome());
     this.catalogs.register(catalog, worker, workflows, worker.version);
     this.kernel.dispatcher.register(worker, catalog);

@@ -1,8 +1,8 @@
 /** Steps that wait for a worker. */
 import type { Kernel } from '../kernel.js';
-import type { PendingStep } from '../state/run-state.js';
+import type { Delivery, PendingStep } from '../state/run-state.js';
 import type { ActiveRun } from '../store/active-run.js';
-import { stepNeed } from '../workers/task-need.js';
+import { stepNeed, type TaskNeed } from '../workers/task-need.js';
 
 /** Crashes from which on a step is tried alone. */
 export const PROVEN_CRASHES = 2;
@@ -30,12 +30,21 @@ export class StepQueue {
     if (run.isPaused) return;
     const { crashes } = step.delivery;
     const { runId, started } = run.state;
-    const need = stepNeed(started.workflowType, step.stepName, run.version?.id);
     this.kernel.dispatcher.enqueue(
       started.catalog,
-      { kind: 'step', runId, need, scheduledEventId: step.scheduledEventId },
+      { kind: 'step', runId, need: needOf(run, step), scheduledEventId: step.scheduledEventId },
       run.tree,
       crashes === 0 ? 'none' : crashes < PROVEN_CRASHES ? 'suspect' : 'proven',
     );
   }
 }
+
+/** What the step needs of the worker that gets it. */
+export function needOf(run: ActiveRun, { stepName, delivery }: PendingStep): TaskNeed {
+  const { workflowType } = run.state.started;
+  return stepNeed(workflowType, stepName, askedBy(run, delivery), delivery.refused?.by);
+}
+
+/** The code whose turn asked for the step, by the id of its version. */
+export const askedBy = ({ version }: ActiveRun, { codeId }: Delivery): string | undefined =>
+  codeId ?? version?.id;

@@ -23,7 +23,7 @@ import type { AttemptReports } from './attempt-reports.js';
 import type { BegunTurns } from './begun-turns.js';
 import { type StepCosts, withCosts } from './step-costs.js';
 import { attemptDeadline, type StepEndings, type StepTimeout } from './step-endings.js';
-import type { StepQueue } from './step-queue.js';
+import { askedBy, type StepQueue } from './step-queue.js';
 
 /** Attempts that are taken from a lost worker before others get their turn. */
 const LOST_AT_ONCE = 100;
@@ -55,6 +55,8 @@ export class StepDelivery {
     if (!run || !step || step.closing || step.delivery.status !== 'queued') return undefined;
     // It was queued twice, as one whose run was resumed may be, and has ended its worker since: it has a place apart by now.
     if (step.delivery.crashes > 0 && !isSuspect) return undefined;
+    // So it was, and this code has refused it since: it waits for another one in its other place.
+    if (step.delivery.refused?.by.includes(worker.version.id)) return undefined;
     // It was queued before its run was paused.
     if (run.isPaused || this.#isUnpaid(run)) return undefined;
     const { state } = run;
@@ -193,6 +195,35 @@ export class StepDelivery {
     this.stepCosts.spent(current.run, current.step, costs);
     this.reports.ended(current.run, current.step, 'failed', worker, failure);
     this.endings.attemptFailed(current.run, current.step, failure, false, retryAfterMs);
+  }
+
+  /**
+   * The input does not fit the schema that the worker's code has for the step, none of which has run. Where other code has asked
+   * for the step, somebody else may take it, and the attempt is still to be made.
+   */
+  refused(worker: WorkerConnection, attempt: StepAttempt, failure: Failure): void {
+    const current = this.#underWay(worker, attempt);
+    const { id } = worker.version;
+    const isItsOwn = current && askedBy(current.run, current.step.delivery) === id;
+    if (!current || isItsOwn || !this.#take(worker, attempt)) {
+      this.failed(worker, attempt, failure);
+      return;
+    }
+    const { run, step } = current;
+    const by = [...(step.delivery.refused?.by ?? []), id].sort();
+    step.delivery.refused = { by, failure };
+    this.#notBegun(run, step);
+  }
+
+  /** Nobody has come for the step but code that refuses its input. */
+  fitsNobody(runId: string, scheduledEventId: number): void {
+    const run = this.kernel.runs.get(runId);
+    const step = run?.state.steps.get(scheduledEventId);
+    if (!run || !step || step.closing || step.delivery.status !== 'queued' || run.isPaused) return;
+    const { refused } = step.delivery;
+    if (!refused) return;
+    this.reports.ended(run, step, 'failed', undefined, refused.failure);
+    this.endings.attemptFailed(run, step, refused.failure, false);
   }
 
   cancelled(
@@ -339,13 +370,28 @@ export class StepDelivery {
       run.handedOut.delete(scheduledEventId);
       const verdict = worker.verdict(key);
       if (!isSent || verdict === 'unstarted') {
-        step.delivery.status = 'queued';
-        this.queue.requeue(run, step);
+        this.#notBegun(run, step);
       } else {
         this.endings.attemptLost(run, step, `worker ${worker.identity} ended while it ran the step`, verdict);
       }
     }
     return false;
+  }
+
+  /** Its code has not run, so the attempt is still to be made, unless nobody wants it any more. */
+  #notBegun(run: ActiveRun, step: PendingStep): void {
+    const { scheduledEventId, cancelRequestedEventId } = step;
+    if (cancelRequestedEventId === undefined) {
+      step.delivery.status = 'queued';
+      this.queue.requeue(run, step);
+      return;
+    }
+    const attributes = {
+      scheduledEventId,
+      startedEventId: 0,
+      latestCancelRequestedEventId: cancelRequestedEventId,
+    };
+    this.endings.close(run, step, { type: 'ACTIVITY_TASK_CANCELED', attributes });
   }
 
   #timedOut(run: ActiveRun, step: PendingStep, timeout: StepTimeout, timeoutMs: number): void {

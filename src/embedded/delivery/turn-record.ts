@@ -83,6 +83,7 @@ export class TurnRecord {
     if (run.heldBack) this.heldBack.goesOn(run);
     const isOtherCode = run.version?.id !== worker.version.id || run.version.name !== worker.version.name;
     if (isOtherCode || run.format === undefined) {
+      if (run.version) this.#keepCode(run, run.version.id);
       run.version = worker.version;
       run.format ??= worker.format;
       run.changed = true;
@@ -114,6 +115,15 @@ export class TurnRecord {
     // What the code still wants now that it knows that it was asked to stop: nothing was spent on it until then.
     if (wasStopNews && !state.isStopNews && !run.isClosed) this.stepQueue.resumed(run, started.id);
     faultPoint('turnAnswered');
+  }
+
+  /** Other code goes on with the run: the steps that are open stay with the one that asked for them. */
+  #keepCode(run: ActiveRun, codeId: string): void {
+    for (const { scheduledEventId, delivery, closing } of run.state.steps.values()) {
+      if (closing || delivery.codeId !== undefined) continue;
+      delivery.codeId = codeId;
+      run.changedSteps.add(scheduledEventId);
+    }
   }
 
   /** What an event of a turn asks for. */

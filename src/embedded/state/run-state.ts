@@ -38,6 +38,10 @@ export interface Delivery {
   crashes: number;
   /** What its attempts have spent, as long as its closing event does not say so. */
   costs?: CostRecord[];
+  /** The code that asked for it, once another one has made a turn of the run; until then it is that of the run. */
+  codeId?: string;
+  /** Code that its input does not fit, by the ids of its versions, and what the last of it said. */
+  refused?: { by: string[]; failure: Failure };
 }
 
 export interface PendingStep {

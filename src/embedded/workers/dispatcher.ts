@@ -20,7 +20,16 @@ import type { Scheduler, Timer } from '../../core/clock.js';
 import { FairQueue } from './fair-queue.js';
 import { balance, isReserveAwaited, working } from './pools.js';
 import type { TaskNeed } from './task-need.js';
-import { anyone, isAttended, isOpen, mayJoin, mayTake, stays, workerFor } from './worker-choice.js';
+import {
+  anyone,
+  isAttended,
+  isOpen,
+  mayJoin,
+  mayTake,
+  stays,
+  workerAfter,
+  workerFor,
+} from './worker-choice.js';
 import type { WorkerConnection } from './worker-connection.js';
 
 /** How often workers are looked after. They are counted in looks rather than in time, since this process may be late. */
@@ -34,6 +43,9 @@ const FROZEN_AFTER = 20;
 /** What kills its process does so soon, mostly. */
 const PROBATION_MS = 1_000;
 
+/** What is lost with its worker, or left in a restart of the server, is back by then: a step that others refuse fails after it. */
+const MAX_WAIT_FOR_CODE_MS = 10_000;
+
 export type QueuedTask = { runId: string; need: TaskNeed; isSuspect?: boolean } & (
   | { kind: 'turn'; isUrgent?: boolean }
   | { kind: 'query' }
@@ -43,17 +55,17 @@ export type QueuedTask = { runId: string; need: TaskNeed; isSuspect?: boolean } 
 /** What is held against a task: nothing, that it was on a worker that ended, or that it has ended workers. */
 export type Suspicion = 'none' | 'suspect' | 'proven';
 
-interface Suspect {
-  task: QueuedTask;
-  since: number;
-}
+/** `since`: by the monotonic clock. */
+type WaitingTask = QueuedTask & { since: number };
 
 interface CatalogQueues {
   workers: Set<WorkerConnection>;
-  turns: FairQueue<QueuedTask, TaskNeed>;
-  steps: FairQueue<QueuedTask, TaskNeed>;
-  suspects: FairQueue<Suspect, TaskNeed>;
-  proven: FairQueue<Suspect, TaskNeed>;
+  turns: FairQueue<WaitingTask, TaskNeed>;
+  steps: FairQueue<WaitingTask, TaskNeed>;
+  suspects: FairQueue<WaitingTask, TaskNeed>;
+  proven: FairQueue<WaitingTask, TaskNeed>;
+  /** Steps that all connected code which has them has refused, by their needs, and since when there is nobody else. */
+  refusedSince: Map<string, number>;
 }
 
 /** What becomes of a task whose time has come. */
@@ -128,13 +140,12 @@ export class Dispatcher {
   /** `tree`: what all runs that descend from one run have in common. */
   enqueue(catalog: string, task: QueuedTask, tree: string, suspicion: Suspicion): void {
     const queues = this.#queues(catalog);
-    if (suspicion !== 'none') task.isSuspect = true;
+    const waiting = { ...task, isSuspect: suspicion !== 'none', since: this.scheduler.monotonicMs() };
     const { need } = task;
-    const since = this.scheduler.monotonicMs();
-    if (suspicion === 'suspect') queues.suspects.push(tree, need, { task, since });
-    else if (suspicion === 'proven') queues.proven.push(tree, need, { task, since });
-    else if (task.kind === 'step') queues.steps.push(tree, need, task);
-    else queues.turns.push(tree, need, task, task.kind === 'turn' && task.isUrgent);
+    if (suspicion === 'suspect') queues.suspects.push(tree, need, waiting);
+    else if (suspicion === 'proven') queues.proven.push(tree, need, waiting);
+    else if (task.kind === 'step') queues.steps.push(tree, need, waiting);
+    else queues.turns.push(tree, need, waiting, task.kind === 'turn' && task.isUrgent);
     this.#schedule(queues);
   }
 
@@ -223,8 +234,9 @@ export class Dispatcher {
           onSilence.stuck(worker);
         }
       }
-      // Suspects that have waited long enough, or whose predecessor has survived.
-      if (queues.suspects.length > 0 || queues.proven.length > 0) this.#schedule(queues);
+      // Steps that have waited long enough, and suspects that have, or whose predecessor has survived.
+      const { steps, suspects, proven } = queues;
+      if (steps.length + suspects.length + proven.length > 0) this.#schedule(queues);
       else if ([...queues.workers].some((worker) => worker.isStuck)) this.#schedule(queues);
     }
   }
@@ -236,8 +248,8 @@ export class Dispatcher {
       turnsQueued += turns.length;
       stepsQueued += steps.length;
       for (const queue of [suspects, proven]) {
-        for (const { task } of queue) {
-          if (task.kind === 'step') stepsQueued++;
+        for (const { kind } of queue) {
+          if (kind === 'step') stepsQueued++;
           else turnsQueued++;
         }
       }
@@ -296,6 +308,7 @@ export class Dispatcher {
         steps: new FairQueue(),
         suspects: new FairQueue(),
         proven: new FairQueue(),
+        refusedSince: new Map(),
       };
       this.#catalogs.set(catalog, queues);
     }
@@ -325,26 +338,34 @@ export class Dispatcher {
     this.#giveBackMisfits(queues);
   }
 
-  #giveFrom(queues: CatalogQueues, queue: FairQueue<QueuedTask, TaskNeed>): void {
+  #giveFrom(queues: CatalogQueues, queue: FairQueue<WaitingTask, TaskNeed>): void {
     if (queue.length === 0) return;
-    const { workers } = queues;
-    const canBeMet = (need: TaskNeed) => workerFor(workers, need, isOpen) !== undefined;
+    const now = this.scheduler.monotonicMs();
+    const workerNow = (need: TaskNeed, { since }: WaitingTask) =>
+      workerAfter(now - since, queues.workers, need, isOpen);
+    const canBeMet = (need: TaskNeed, first: WaitingTask) => workerNow(need, first) !== undefined;
     for (let next = queue.next(canBeMet); next; next = queue.next(canBeMet)) {
       queue.take(next);
       const { item: task, need } = next;
-      this.onTask.give(task, this.#cacheOf(task) ?? workerFor(workers, need, isOpen)!);
+      this.onTask.give(task, this.#cacheOf(task) ?? workerNow(need, task)!);
     }
   }
 
-  #giveSuspects(queues: CatalogQueues, queue: FairQueue<Suspect, TaskNeed>, isAlone: boolean): void {
+  #giveSuspects(queues: CatalogQueues, queue: FairQueue<WaitingTask, TaskNeed>, isAlone: boolean): void {
     if (queue.length === 0) return;
     const now = this.scheduler.monotonicMs();
     const { workers } = queues;
     const standsByFor = (each: WorkerConnection) => each.isReserve && (isAlone ? each.isIdle : mayJoin(each));
-    const amongOthers = ({ task, since }: Suspect) =>
-      isReserveAwaited(workers, task.need, now - since)
+    const amongOthers = ({ need, since }: WaitingTask) =>
+      isReserveAwaited(workers, need, now - since)
         ? undefined
-        : workerFor(workers, task.need, (each) => isOpen(each) && each.probation.size === 0, isOpen);
+        : workerAfter(
+            now - since,
+            workers,
+            need,
+            (each) => isOpen(each) && each.probation.size === 0,
+            isOpen,
+          );
     // Those of one need are tried in their order: when the first has to wait, so do the others.
     const waiting = new Set<string>();
     const isNotWaiting = ({ key }: TaskNeed) => !waiting.has(key);
@@ -357,27 +378,32 @@ export class Dispatcher {
         continue;
       }
       queue.take(next);
-      const taskKey = this.onTask.give(suspect.task, worker);
+      const taskKey = this.onTask.give(suspect, worker);
       if (taskKey === undefined) continue;
       admit(worker, taskKey, now);
       if (isAlone && reserve) worker.sole = taskKey;
     }
   }
 
-  /** Turns for which only code is left that does not fit: nothing that happens to the workers here would change that. */
+  /** What only code is left for that does not fit: nothing that happens to the workers here would change that. */
   #giveBackMisfits(queues: CatalogQueues): void {
-    const { turns, suspects, proven, workers } = queues;
-    // Most often everything has just been given out.
-    if (turns.length + suspects.length + proven.length === 0) return;
-    const isLeft = (need: TaskNeed) => need.misfits.length > 0 && !isAttended(workers, need);
-    for (const need of turns.needs.filter(isLeft)) {
-      for (const task of turns.takeAll(need)) this.onTask.fitsNobody(task);
-    }
-    for (const queue of [suspects, proven]) {
-      for (const need of queue.needs.filter(isLeft)) {
-        for (const { task } of queue.takeAll(need)) this.onTask.fitsNobody(task);
+    const { turns, steps, suspects, proven, workers } = queues;
+    const refusedSince = new Map<string, number>();
+    const now = this.scheduler.monotonicMs();
+    for (const queue of [turns, steps, suspects, proven]) {
+      // Most often everything has just been given out.
+      if (queue.length === 0) continue;
+      for (const need of queue.needs) {
+        if (need.misfits.length === 0 || isAttended(workers, need)) continue;
+        if (need.stepName !== undefined) {
+          const since = queues.refusedSince.get(need.key) ?? now;
+          refusedSince.set(need.key, since);
+          if (now - since < MAX_WAIT_FOR_CODE_MS) continue;
+        }
+        for (const task of queue.takeAll(need)) this.onTask.fitsNobody(task);
       }
     }
+    queues.refusedSince = refusedSince;
   }
 
   /** The worker that has the run in its cache, if it can take the turn. */

@@ -42,17 +42,16 @@ export class FairQueue<T, N extends Need> {
     } else known.others.push(item);
   }
 
-  /** The next item among those whose need can be met. It stays until it is taken. */
-  next(canBeMet: (need: N) => boolean): Next<T, N> | undefined {
-    let next: { lane: string; first: Lane<T>; need: N } | undefined;
+  /** The next item among those whose need can be met, or that of the first who has it. It stays until it is taken. */
+  next(canBeMet: (need: N, first: T) => boolean): Next<T, N> | undefined {
+    let next: (Next<T, N> & { first: Lane<T> }) | undefined;
     for (const { need, lanes } of this.#byNeed.values()) {
       const [lane, first] = firstOf(lanes);
       if (next && !comesBefore({ lane, first }, next)) continue;
-      if (canBeMet(need)) next = { lane, first, need };
+      const item = peek(first);
+      if (canBeMet(need, item)) next = { item, lane, first, need };
     }
-    if (!next) return undefined;
-    const { lane, first, need } = next;
-    return { item: first.urgent?.peek() ?? first.others.peek()!, lane, need };
+    return next;
   }
 
   /** Takes out what `next` has shown. */
@@ -145,6 +144,8 @@ function firstOf<T>(lanes: Lanes<T>): [string, Lane<T>] {
   for (const entry of lanes) return entry;
   throw new RangeError('a need without lanes is not kept');
 }
+
+const peek = <T>({ urgent, others }: Lane<T>): T => urgent?.peek() ?? others.peek()!;
 
 function comesBefore(a: Candidate, b: Candidate): boolean {
   if (a.lane === b.lane && hasUrgent(a) !== hasUrgent(b)) return hasUrgent(a);

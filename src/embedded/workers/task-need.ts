@@ -7,10 +7,10 @@ export interface TaskNeed extends Need {
   readonly stepName?: string;
   /**
    * Of a step: the code whose turn has asked for it, by the id of its version. That code knows what it hands over, and another
-   * version of the step may want something else; so a step goes to it while it is there.
+   * version of the step may want something else; so a step goes to it while it is there and has slots.
    */
   readonly codeId?: string;
-  /** Code that the run's history does not fit, by the ids of its versions. */
+  /** Code that the run's history, or the input of the step, does not fit, by the ids of its versions. */
   readonly misfits: readonly string[];
 }
 
@@ -22,6 +22,12 @@ export function turnNeed(workflowType: string, misfits: ReadonlySet<string>): Ta
   return { key: `${workflowType}!${ids.join('!')}`, workflowType, misfits: ids };
 }
 
-export function stepNeed(workflowType: string, stepName: string, codeId = ''): TaskNeed {
-  return { key: `${workflowType}#${stepName}@${codeId}`, workflowType, stepName, codeId, misfits: NONE };
+export function stepNeed(
+  workflowType: string,
+  stepName: string,
+  codeId = '',
+  refusedBy: readonly string[] = NONE,
+): TaskNeed {
+  const key = [`${workflowType}#${stepName}@${codeId}`, ...refusedBy].join('!');
+  return { key, workflowType, stepName, codeId, misfits: refusedBy };
 }

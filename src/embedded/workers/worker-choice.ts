@@ -1,11 +1,14 @@
 /**
  * Which worker a task goes to: of those that may take it the one that has least to do.
  *
- * A step goes to the code that asked for it while a worker of that code could take it sooner or later, although all its
- * slots may be taken at the moment.
+ * A step goes to the code that asked for it while a worker of that code could take it sooner or later. When all slots of
+ * that code stay taken, other code that has the step is better than none, should it not refuse the input.
  */
 import type { TaskNeed } from './task-need.js';
 import type { WorkerConnection } from './worker-connection.js';
+
+/** So long a step waits for a slot of the code that asked for it. */
+const MAX_WAIT_FOR_SLOT_MS = 30_000;
 
 type Test = (worker: WorkerConnection) => boolean;
 
@@ -29,6 +32,19 @@ export function workerFor(
   return chosen;
 }
 
+/** The same for a step that has waited so long. */
+export function workerAfter(
+  waitedMs: number,
+  workers: Iterable<WorkerConnection>,
+  need: TaskNeed,
+  offered: Test,
+  counts = offered,
+): WorkerConnection | undefined {
+  const chosen = workerFor(workers, need, offered, counts);
+  if (chosen || need.codeId === undefined || waitedMs < MAX_WAIT_FOR_SLOT_MS) return chosen;
+  return workerFor(workers, { ...need, codeId: undefined }, offered);
+}
+
 function hasCodeFor(workers: Iterable<WorkerConnection>, need: TaskNeed, counts: Test): boolean {
   for (const worker of workers) {
     if (worker.version.id === need.codeId && counts(worker) && couldTake(worker, need)) return true;
@@ -38,7 +54,7 @@ function hasCodeFor(workers: Iterable<WorkerConnection>, need: TaskNeed, counts:
 
 /** Whether somebody who is here, and stays, has what the task needs. */
 export function isAttended(workers: Iterable<WorkerConnection>, need: TaskNeed): boolean {
-  for (const worker of workers) if (stays(worker) && worker.has(need)) return true;
+  for (const worker of workers) if (stays(worker) && suits(worker, need)) return true;
   return false;
 }
 
@@ -47,8 +63,10 @@ export const mayTake = (worker: WorkerConnection, need: TaskNeed): boolean =>
   couldTake(worker, need) && takenOf(worker, need) < slotsOf(worker, need);
 
 /** When it has a free slot. */
-const couldTake = (worker: WorkerConnection, need: TaskNeed): boolean =>
-  isFit(worker) && slotsOf(worker, need) > 0 && worker.has(need);
+const couldTake = (worker: WorkerConnection, need: TaskNeed): boolean => isFit(worker) && suits(worker, need);
+
+const suits = (worker: WorkerConnection, need: TaskNeed): boolean =>
+  slotsOf(worker, need) > 0 && worker.has(need);
 
 const slotsOf = ({ slots }: WorkerConnection, { stepName }: TaskNeed): number =>
   stepName === undefined ? slots.turns : slots.steps;

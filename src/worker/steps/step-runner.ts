@@ -13,8 +13,14 @@ import { retryAfterOf } from '../../core/run/retry.js';
 import type { FromWorker, StepAttempt, StepStopReason, StepTask } from '../../core/task.js';
 import { decodePayload, encodePayload, type Payload } from '../../core/values/json.js';
 import type { StepDefinition } from '../../sdk/definition.js';
-import { CancelledError, isCancellation, TerminatedError, TimeoutError } from '../../sdk/errors.js';
-import { executeStep } from '../../sdk/step.js';
+import {
+  CancelledError,
+  isCancellation,
+  TerminatedError,
+  TimeoutError,
+  ValidationError,
+} from '../../sdk/errors.js';
+import { executeParsed, parseStepInput } from '../../sdk/step.js';
 import { provideStepContext } from '../../sdk/step-context.js';
 import type { AttemptSpans } from '../../telemetry/attempt-spans.js';
 import { withoutOwnFrames } from '../loading/own-frames.js';
@@ -174,8 +180,11 @@ export class StepRunner {
   async #execute(step: RunningStep, definition: StepDefinition): Promise<FromWorker> {
     const { task } = step;
     const { runId, scheduledEventId, attempt } = task;
+    let hasInput = false;
     try {
-      const output = await executeStep(definition, decodePayload(task.input[0]));
+      const input = await parseStepInput(definition, decodePayload(task.input[0]));
+      hasInput = true;
+      const output = await executeParsed(definition, input);
       this.#afterUserCode(step);
       const result = encodePayload(output, `the result of step "${task.stepName}"`);
       if (result !== undefined && isLargerThan(result, this.options.payloadBytes)) {
@@ -198,6 +207,7 @@ export class StepRunner {
         kind: 'stepFailed',
         failure,
         retryAfterMs: retryAfterOf(error),
+        ...(!hasInput && error instanceof ValidationError && { refusesInput: true as const }),
         runId,
         scheduledEventId,
         attempt,

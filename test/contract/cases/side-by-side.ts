@@ -42,6 +42,20 @@ export function sideBySideCases(stage: Stage): void {
       for (const { key } of places) expect(ran(key)).toHaveLength(1);
     });
 
+    test('a step whose input has changed goes to the code that asked for it, and fails no run', async () => {
+      await join('newcomer');
+      const places = Array.from({ length: 12 }, () => stage.place());
+      const runs = await Promise.all(places.map((place) => stage.start('weighing', place)));
+      const results = await Promise.all(runs.map((run) => run.result()));
+      for (const result of results) {
+        const { version } = result as { version: string };
+        expect(result).toEqual({ version, by: Array(5).fill(version) });
+      }
+      for (const { key } of places) expect(ran(key)).toHaveLength(5);
+      const versions = new Set(results.map((result) => (result as { version: string }).version));
+      expect([...versions].sort()).toEqual(['first', 'newcomer']);
+    });
+
     test('a run whose history does not fit the new code goes on with the old while that is connected', async () => {
       const place = stage.place();
       const run = await stage.start('careless', place);
@@ -99,7 +113,7 @@ export function sideBySideCases(stage: Stage): void {
 
     test('the catalog is what all of them have, whichever of them starts anew, and that of those who stay', async () => {
       const leave = await join('newcomer');
-      const all = ['careless', 'changing', 'repairs', 'unheardOf', 'withdrawn'];
+      const all = ['careless', 'changing', 'repairs', 'unheardOf', 'weighing', 'withdrawn'];
       await expect.poll(names, { timeout: stage.waitMs }).toEqual(all);
       await stage.system.redeploy(deployment('first'));
       await expect.poll(names, { timeout: stage.waitMs }).toEqual(all);

@@ -1,4 +1,4 @@
-import { step } from 'perdure';
+import { step, z } from 'perdure';
 import { place, record } from '../../../workflows/shared/ledger.js';
 
 export const oldWay = step({
@@ -18,5 +18,15 @@ export const repaired = step({
   fn: async (input): Promise<string> => {
     await record(input, 'ran', 'broken');
     throw new Error('broken in the first version');
+  },
+});
+
+/** Takes grams; the newcomer wants a weight with its unit. */
+export const weigh = step({
+  name: 'weigh',
+  inputSchema: place.extend({ grams: z.number() }),
+  fn: async (input) => {
+    await record(input, 'ran', 'first');
+    return 'first';
   },
 });

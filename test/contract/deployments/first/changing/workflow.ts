@@ -1,6 +1,6 @@
 import { condition, defineQuery, defineSignal, setHandler, workflow } from 'perdure';
 import type { Place } from '../../../workflows/shared/ledger.js';
-import { oldWay, repaired } from './steps.js';
+import { oldWay, repaired, weigh } from './steps.js';
 
 const finish = defineSignal('finish');
 
@@ -46,3 +46,12 @@ export const withdrawn = workflow({
 });
 
 export const repairs = workflow({ name: 'repairs', fn: async (input: Place) => repaired(input) });
+
+export const weighing = workflow({
+  name: 'weighing',
+  fn: async (input: Place) => {
+    const by: string[] = [];
+    for (let i = 0; i < 5; i++) by.push(await weigh({ ...input, grams: 500 }));
+    return { version: 'first', by };
+  },
+});

@@ -1,4 +1,4 @@
-import { step } from 'perdure';
+import { step, z } from 'perdure';
 import { place, record } from '../../../workflows/shared/ledger.js';
 
 export const oldWay = step({
@@ -28,5 +28,15 @@ export const onceOnly = step({
   fn: async (input) => {
     await record(input, 'ran', 'once');
     return 'once';
+  },
+});
+
+/** What the first took as grams. */
+export const weigh = step({
+  name: 'weigh',
+  inputSchema: place.extend({ weight: z.string() }),
+  fn: async (input) => {
+    await record(input, 'ran', 'newcomer');
+    return 'newcomer';
   },
 });

@@ -1,6 +1,6 @@
 import { condition, defineSignal, patched, setHandler, workflow } from 'perdure';
 import type { Place } from '../../../workflows/shared/ledger.js';
-import { newWay, oldWay, onceOnly } from './steps.js';
+import { newWay, oldWay, onceOnly, weigh } from './steps.js';
 
 const finish = defineSignal('finish');
 
@@ -20,3 +20,12 @@ export const changing = workflow({
 
 /** No other deployment has it, nor its step. */
 export const unheardOf = workflow({ name: 'unheardOf', fn: async (input: Place) => onceOnly(input) });
+
+export const weighing = workflow({
+  name: 'weighing',
+  fn: async (input: Place) => {
+    const by: string[] = [];
+    for (let i = 0; i < 5; i++) by.push(await weigh({ ...input, weight: '500 g' }));
+    return { version: 'newcomer', by };
+  },
+});
