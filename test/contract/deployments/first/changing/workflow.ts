@@ -50,8 +50,7 @@ export const repairs = workflow({ name: 'repairs', fn: async (input: Place) => r
 export const weighing = workflow({
   name: 'weighing',
   fn: async (input: Place) => {
-    const by: string[] = [];
-    for (let i = 0; i < 5; i++) by.push(await weigh({ ...input, grams: 500 }));
+    const by = await Promise.all(Array.from({ length: 5 }, () => weigh({ ...input, grams: 500 })));
     return { version: 'first', by };
   },
 });

@@ -24,8 +24,7 @@ export const unheardOf = workflow({ name: 'unheardOf', fn: async (input: Place) 
 export const weighing = workflow({
   name: 'weighing',
   fn: async (input: Place) => {
-    const by: string[] = [];
-    for (let i = 0; i < 5; i++) by.push(await weigh({ ...input, weight: '500 g' }));
+    const by = await Promise.all(Array.from({ length: 5 }, () => weigh({ ...input, weight: '500 g' })));
     return { version: 'newcomer', by };
   },
 });
