@@ -238,7 +238,8 @@ export class TemporalEngine implements Engine {
     return this.#workers.describe();
   }
 
-  close(): Promise<void> {
-    return this.cluster.close();
+  async close(): Promise<void> {
+    this.#purses.close();
+    await this.cluster.close();
   }
 }

@@ -222,6 +222,15 @@ describeInBrowser('one run', () => {
       await dashboard.expectNoProblems(/400/);
     });
 
+    it('has what each step has spent of a run with thousands of records', async () => {
+      await (await start('billboards', 'billboards-1')).result();
+      const page = await visit('/runs/billboards-1');
+      await tab(page, 'Steps').click();
+      const costs = page.locator('.step-row .step-cost');
+      await expectText(costs, '1 USD');
+      expect(await costs.allTextContents()).toEqual(Array(6).fill('1 USD'));
+    });
+
     it('says what a step spends while that runs', async () => {
       await start('auction', 'auction-1');
       const page = await visit('/runs/auction-1');

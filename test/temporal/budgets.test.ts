@@ -46,6 +46,19 @@ export const paysWhenTold = workflow({ name: 'paysWhenTold', fn: async () => {
   await payOnce();
   await payAtSecondTry();
 } });
+const [paySilently, payQuickly] = [{ heartbeatTimeout: '300ms' }, { startToCloseTimeout: '1s' }].map((times, at) => step({
+  name: 'payInTime' + at,
+  options: { ...times, retry: { maximumAttempts: 1 } },
+  fn: async () => { stepContext().cost({ amount: '1' }); },
+}));
+export const paysInTime = workflow({ name: 'paysInTime', fn: async (isQuick) => {
+  let isTold = false;
+  setHandler(defineSignal('pay'), () => { isTold = true; });
+  await condition(() => isTold);
+  const pays = isQuick ? payQuickly : paySilently;
+  await pays();
+  await pays();
+} });
 const paysInAnyCase = workflow({ name: 'paysInAnyCase', fn: () => CancellationScope.nonCancellable(async () => {
   await pay();
   await pay();
@@ -153,10 +166,22 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     expect(await deployed.outcome(run)).toMatchObject({ status: 'completed', output: '2' });
   });
 
-  test('holds though nobody answers for it, and costs no step an attempt', async () => {
+  /** Of a queue that somebody has polled lately the cluster expects an answer, and whoever asks waits for it in vain. */
+  async function polledLately(name: string): Promise<void> {
+    const { namespace, identity } = cluster;
+    const poll = cluster.call(
+      (service) => service.pollWorkflowTaskQueue({ namespace, identity, taskQueue: { name } }),
+      { timeoutMs: 500, isPoll: true },
+    );
+    await Promise.allSettled([poll]);
+  }
+
+  async function startWithoutAnswers(workflowType: string, input: string[] = []): Promise<RunRef> {
     const { catalog, engine } = deployed;
+    const queue = `polled by nobody any more, ${workflowType} ${input}`;
+    await polledLately(queue);
     const budget = { amount: '1', currency: 'USD' };
-    const run = await engine.start({ workflowType: 'paysWhenTold', catalog, input: [], budget });
+    const run = await engine.start({ workflowType, catalog, input, budget });
     const purseId = purseIdIn((await new Runs(cluster).look(run)).memo)!;
     // As that of a parent whose catalog has no workers at the moment.
     await dropPurse(cluster, purseId);
@@ -164,19 +189,37 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     const purse = { ...budget, spent: '0', root: run.workflowId, waiting: [] };
     await cluster.call((service) =>
       service.startWorkflowExecution({
-        ...{ namespace, identity, workflowId: purseId, requestId: 'elsewhere' },
+        ...{ namespace, identity, workflowId: purseId, requestId: purseId },
         workflowType: { name: PURSE_WORKFLOW_TYPE },
-        taskQueue: { name: 'nobody polls this' },
+        taskQueue: { name: queue },
         input: toPayloads([JSON.stringify(purse)]),
       }),
     );
     await engine.signal(run, 'pay', []);
+    return run;
+  }
+
+  test('holds though nobody answers for it, and costs no step an attempt', async () => {
+    const { engine } = deployed;
+    const run = await startWithoutAnswers('paysWhenTold');
     await heldBack(run, 1);
     expect((await engine.cost(run, 'run', () => {})).budget).toMatchObject({ spent: '1', isExceeded: true });
     await engine.setBudget(run, '2');
     await heldBack(run, 2);
     await engine.setBudget(run, '5');
     expect(await deployed.outcome(run)).toMatchObject({ status: 'completed' });
+  });
+
+  test.each([
+    ['a step that may be silent for a moment only', 'false'],
+    ['a step that has a second', 'true'],
+  ])('that nobody answers for is waited for by %s, which takes it no attempt', async (_, isQuick) => {
+    const { engine } = deployed;
+    const run = await startWithoutAnswers('paysInTime', [isQuick]);
+    await heldBack(run, 1);
+    await engine.setBudget(run, '5');
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed' });
+    expect((await engine.cost(run, 'run', () => {})).budget).toMatchObject({ spent: '2' });
   });
 
   test('that has closed since its run had ended holds again, with all that was spent, when the run is reset', async () => {

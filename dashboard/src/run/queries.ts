@@ -1,6 +1,6 @@
 /** What is asked for about one run. */
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { type CostRecord, type HistoryEvent, NotFoundError } from 'perdure/client';
+import { type HistoryEvent, NotFoundError } from 'perdure/client';
 import { useEffect, useMemo, useState } from 'react';
 import { handleOf } from '../app/handles.js';
 import { useStore } from '../app/store.js';
@@ -30,24 +30,13 @@ export const costQuery = (ref: Ref) =>
 /** What steps spend while they run makes no events. */
 export const ASK_COSTS_EVERY_MS = 4_000;
 
-const COST_PAGE = 1_000;
-/** Beyond that nothing is said of single steps, rather than too little. */
-const MAX_COST_PAGES = 5;
-
 /** What each step has spent. Whatever asks anew what the run has spent asks for this too. */
 export const stepCostsQuery = (ref: Ref) =>
   queryOptions({
     queryKey: [...costQuery(ref).queryKey, 'steps'],
     queryFn: async ({ signal }): Promise<ReadonlyMap<string, string>> => {
-      const all: CostRecord[] = [];
-      let cursor: string | undefined;
-      for (let pages = 0; pages < MAX_COST_PAGES; pages++) {
-        const { records, nextCursor } = await handleOf(ref).cost({ limit: COST_PAGE, cursor, signal });
-        all.push(...records);
-        if (nextCursor === null) return costsOfSteps(all);
-        cursor = nextCursor;
-      }
-      return new Map();
+      const { byActivities = [] } = await handleOf(ref).cost({ limit: 1, activities: true, signal });
+      return costsOfSteps(byActivities);
     },
   });
 

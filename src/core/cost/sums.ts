@@ -62,6 +62,27 @@ export function sumOf(records: Iterable<CostRecord>): Sum {
   return sum;
 }
 
+export interface ActivitySum {
+  activityId: string;
+  totals: Total[];
+}
+
+/** What each step of one run has spent, over all its attempts: as many sums as steps, however much they have said. */
+export class ActivitySums {
+  readonly #sums = new Map<string, Sum>();
+
+  add({ activityId, currency, amount }: CostRecord): void {
+    const sum = this.#sums.get(activityId) ?? new Sum();
+    this.#sums.set(activityId, sum);
+    sum.add({ currency, amount, usage: {} });
+  }
+
+  /** In the order in which they first said something. */
+  get byActivities(): ActivitySum[] {
+    return [...this.#sums].map(([activityId, { totals }]) => ({ activityId, totals }));
+  }
+}
+
 interface OfStep {
   workflowType: string;
   stepName: string;

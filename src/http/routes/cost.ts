@@ -26,8 +26,8 @@ export function costRoutes(app: FastifyInstance, { engine }: RouteContext): void
         answers: { 200: { description: 'Totals, sums by steps and records.', schema: CostAnswer } },
         errors: ['WorkflowNotFoundError'],
       },
-      async ({ params, query: { scope: of, limit, cursor }, reply }) => {
-        const page = new CostPage(limit, cursor);
+      async ({ params, query: { scope: of, limit, cursor, activities }, reply }) => {
+        const page = new CostPage(limit, cursor, { activities });
         return reply.send(page.body(await engine.cost(selectorOf(params), of, page.take), of));
       },
     );

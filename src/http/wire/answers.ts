@@ -331,6 +331,10 @@ export const CostAnswer = z
         })
         .meta({ id: 'StepCosts' }),
     ),
+    byActivities: z
+      .array(z.object({ activityId: z.string(), totals: Totals }).meta({ id: 'ActivityCosts' }))
+      .optional()
+      .meta({ description: 'With `activities=true`: each step of the run that has said something.' }),
     records: z.array(CostRecordAnswer),
     nextCursor: z.string().nullable(),
     budget: BudgetState.nullable(),

@@ -1,7 +1,15 @@
 /** What has been spent, as the API answers it: totals, sums by steps, and the records page by page. */
 import type { BudgetState } from '../../core/cost/budget.js';
 import type { CostRecord } from '../../core/cost/cost.js';
-import { type CostScope, type RunCosts, RunSums, type StepSum, type Total } from '../../core/cost/sums.js';
+import {
+  type ActivitySum,
+  ActivitySums,
+  type CostScope,
+  type RunCosts,
+  RunSums,
+  type StepSum,
+  type Total,
+} from '../../core/cost/sums.js';
 import { PerdureError } from '../../core/errors.js';
 import type { CostReport } from '../../engine.js';
 
@@ -14,6 +22,7 @@ export interface CostBody {
   totals: Total[];
   usage: Record<string, number>;
   bySteps: StepSum[];
+  byActivities?: ActivitySum[];
   records: WireCost[];
   nextCursor: string | null;
   budget: BudgetState | null;
@@ -26,13 +35,16 @@ export interface CostBody {
 export class CostPage {
   readonly #sums = new RunSums();
   readonly #after: Place | undefined;
+  readonly #activities: ActivitySums | undefined;
   #found: Placed[] = [];
 
   /** @throws ValidationError for a cursor that is none */
   constructor(
     private readonly limit: number,
     cursor: string | undefined,
+    { activities = false }: { activities?: boolean } = {},
   ) {
+    this.#activities = activities ? new ActivitySums() : undefined;
     this.#after = cursor === undefined ? undefined : decodeCursor(cursor);
   }
 
@@ -40,6 +52,7 @@ export class CostPage {
     this.#sums.add(run);
     const counts = new Map<string, number>();
     for (const record of run.records) {
+      this.#activities?.add(record);
       const { at, activityId } = record;
       const ofStep = counts.get(activityId) ?? 0;
       counts.set(activityId, ofStep + 1);
@@ -56,6 +69,7 @@ export class CostPage {
     const { totals, usage, bySteps } = this.#sums;
     return {
       ...{ workflowId, runId, scope, totals, usage, bySteps },
+      ...(this.#activities && { byActivities: this.#activities.byActivities }),
       records: page.map(({ record, workflowId, place: [, runId] }) =>
         wireCost(record, { workflowId, runId }),
       ),

@@ -150,14 +150,24 @@ export const StartHeaders = z.object({
 
 const DEFAULT_COST_LIMIT = 100;
 
-export const CostQuery = z.object({
-  scope: z.enum(['run', 'chain', 'tree']).default('run').meta({
-    description:
-      'Of this run alone, of all runs of the id that belong together (continue-as-new, retry, reset), or of those and all that descend from them.',
-  }),
-  limit: wholeNumber(1, 1_000).default(DEFAULT_COST_LIMIT).meta({ description: 'How many records.' }),
-  cursor: z.string().optional().meta({ description: 'The `nextCursor` of an earlier answer.' }),
-});
+export const CostQuery = z
+  .object({
+    scope: z.enum(['run', 'chain', 'tree']).default('run').meta({
+      description:
+        'Of this run alone, of all runs of the id that belong together (continue-as-new, retry, reset), or of those and all that descend from them.',
+    }),
+    limit: wholeNumber(1, 1_000).default(DEFAULT_COST_LIMIT).meta({ description: 'How many records.' }),
+    cursor: z.string().optional().meta({ description: 'The `nextCursor` of an earlier answer.' }),
+    activities: flag().optional().meta({
+      description:
+        'Whether the answer also has what each single step of the run has spent. With the scope `run`.',
+    }),
+  })
+  .superRefine(({ scope, activities }, { addIssue }) => {
+    // Those of several runs have the same ids.
+    if (activities && scope !== 'run')
+      addIssue({ code: 'custom', path: ['activities'], message: 'goes with the scope "run"' });
+  });
 
 export const CatalogPath = z.object({ id: CatalogName });
 

@@ -62,7 +62,11 @@ export class Pauses {
     });
   }
 
-  resume(selector: RunSelector, { onlyBy }: { onlyBy?: PausedBy } = {}): Promise<RunRef> {
+  /** With `isAwaited` false it is done when the run was told, whether or not a worker is there that makes its turn. */
+  resume(
+    selector: RunSelector,
+    { onlyBy, isAwaited = true }: { onlyBy?: PausedBy; isAwaited?: boolean } = {},
+  ): Promise<RunRef> {
     return this.inOrder.with(selector.workflowId, 'other', async () => {
       const requestId = randomUUID();
       const run = await this.runs.onOpen(selector, 'the request to resume', async (open) => {
@@ -75,7 +79,7 @@ export class Pauses {
         return open;
       });
       const { workflowId, runId } = run ?? (await this.runs.look(selector));
-      if (run) await this.#taken(run, (now) => now.paused === undefined);
+      if (run && isAwaited) await this.#taken(run, (now) => now.paused === undefined);
       return { workflowId, runId };
     });
   }

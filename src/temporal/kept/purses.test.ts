@@ -61,7 +61,9 @@ it('is asked again while a worker has a turn of it, of which the history does no
 
 it('is not known while its worker does not come to an end', async () => {
   const { cluster, bounds } = clusterThat(CODE.DEADLINE_EXCEEDED, undefined, Number.POSITIVE_INFINITY);
-  await expect(readPurse(cluster, '$purse/1', 500)).rejects.toMatchObject({ name: 'EngineUnavailableError' });
+  await expect(readPurse(cluster, '$purse/1', { withinMs: 500 })).rejects.toMatchObject({
+    name: 'EngineUnavailableError',
+  });
   // Whoever asks has no more time than that.
   expect(bounds[0]).toMatchObject({ timeoutMs: 250 });
 });

@@ -9,12 +9,13 @@
  *    it again, with all that it had.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Budget, type BudgetState, budgetState, withoutBudget } from '../../core/cost/budget.js';
+import { type Budget, type BudgetState, budgetState, isMet, withoutBudget } from '../../core/cost/budget.js';
 import { PerdureError } from '../../core/errors.js';
 import type { RunRef, RunSelector } from '../../engine.js';
 import type { Pauses } from '../acting/pausing.js';
+import { BoundedMap } from '../cluster/bounded-map.js';
 import type { Cluster } from '../cluster/connection.js';
-import { MEMO, PURSE, PURSE_WORKFLOW_TYPE, type Purse } from '../cluster/conventions.js';
+import { MEMO, PURSE, PURSE_WORKFLOW_TYPE, type Purse, type Waiting } from '../cluster/conventions.js';
 import { CODE, isRefused, RefusedCall, unavailable } from '../cluster/errors.js';
 import { requestHeader } from '../cluster/requests.js';
 import { type Memo, mayHaveMessages, Runs } from '../reading/runs.js';
@@ -28,8 +29,11 @@ const FAIL_ON_CONFLICT = 1;
 const ASK_MS = 2_000;
 /** While a worker has a turn of it, the history does not tell what has come since, and it is asked again, for so long. */
 const ANSWER_MS = 10_000;
-const SHORTEST_ANSWER_MS = 400;
+const SHORTEST_ANSWER_MS = 100;
+/** One that has not answered is not asked again for so long: its history is read at once. */
+const SILENT_MS = 10_000;
 const ASK_AGAIN_MS = 50;
+const SILENT_KEPT = 1_000;
 /** The same for a server, whose caller waits. */
 const SERVER_WAITS_MS = 2_000;
 /** Runs that are resumed at the same time. */
@@ -102,26 +106,40 @@ export async function dropPurse(cluster: Cluster, purseId: string): Promise<void
   }
 }
 
+/** Purses that nobody has answered for, until when it is not tried again. */
+export type SilentPurses = BoundedMap<string, number>;
+export const silentPurses = (): SilentPurses => new BoundedMap(SILENT_KEPT);
+
+interface ReadPurseOptions {
+  /** What whoever asks has time for. */
+  withinMs?: number;
+  /** Whoever asks again and again waits in vain once. */
+  silent?: SilentPurses;
+}
+
 /**
- * With all that it was told before; undefined when there is none any more. `withinMs` is what whoever asks has time for.
+ * With all that it was told before; undefined when there is none any more.
  * @throws EngineUnavailableError when its worker takes longer, and what it was told meanwhile is not known
  */
 export async function readPurse(
   cluster: Cluster,
   purseId: string,
-  withinMs = ANSWER_MS,
+  { withinMs = ANSWER_MS, silent = silentPurses() }: ReadPurseOptions = {},
 ): Promise<Purse | undefined> {
   const answerMs = Math.max(SHORTEST_ANSWER_MS, Math.min(withinMs, ANSWER_MS));
   const askMs = Math.min(ASK_MS, answerMs / 2);
   const until = performance.now() + answerMs;
   while (performance.now() < until) {
     try {
-      return await askPurse(cluster, purseId, askMs);
+      if (performance.now() >= (silent.get(purseId) ?? 0)) return await askPurse(cluster, purseId, askMs);
     } catch (error) {
       if (!(error instanceof RefusedCall)) throw error;
+      silent.set(purseId, performance.now() + SILENT_MS);
     }
     // What is spent, and may be, is known without any worker.
     if (!(await isAtWork(cluster, purseId))) return (await purseOnRecord(cluster, purseId))?.purse;
+    // Whoever has a turn of it is there to answer.
+    silent.delete(purseId);
     await sleep(ASK_AGAIN_MS);
   }
   throw unavailable(`the worker that has the budget "${purseId}" does not answer`, 1);
@@ -228,6 +246,9 @@ export const purseMemo = (purseId: string): Memo => ({ [MEMO.purse]: toPayload(J
 
 /** Of a server. */
 export class Purses {
+  readonly #waking = new Map<string, Promise<void>>();
+  #isClosing = false;
+
   constructor(
     private readonly cluster: Cluster,
     private readonly runs: Runs,
@@ -240,7 +261,11 @@ export class Purses {
     return purse && budgetState(purse, purse.spent);
   }
 
-  /** @throws WorkflowNotFoundError, WorkflowAlreadyClosedError, ValidationError */
+  /**
+   * Whoever asks is answered when the purse knows, and the run that he asks for goes on if it has waited. Others that wait
+   * may be thousands, and go on after that: a few at a time, by this server, or by the purse where the server dies.
+   * @throws WorkflowNotFoundError, WorkflowAlreadyClosedError, ValidationError
+   */
   async set(selector: RunSelector, amount: string): Promise<RunRef & { budget: BudgetState }> {
     const run = await this.runs.lookOpen(selector, 'a budget');
     const ref = { workflowId: run.workflowId, runId: run.runId };
@@ -249,13 +274,23 @@ export class Purses {
     await tellPurse(this.cluster, purseId, PURSE.set, { amount }, crypto.randomUUID());
     const purse = (await this.#read(purseId))!;
     const budget = budgetState(purse, purse.spent);
-    if (!budget.isExceeded) await this.#wake(purseId, purse);
+    if (!budget.isExceeded) {
+      const own = purse.waiting.filter(({ runId }) => runId === run.runId);
+      // The purse has heard of it, and lets them go on where this cannot be done.
+      await Promise.allSettled([this.#wake(purseId, own, true)]);
+      this.#wakeOthers(purseId);
+    }
     return { ...ref, budget };
+  }
+
+  /** Nobody is woken any more; those that are left the purse sees to. */
+  close(): void {
+    this.#isClosing = true;
   }
 
   async #read(purseId: string): Promise<Purse | undefined> {
     try {
-      return await readPurse(this.cluster, purseId, SERVER_WAITS_MS);
+      return await readPurse(this.cluster, purseId, { withinMs: SERVER_WAITS_MS });
     } catch (error) {
       if (!(error instanceof PerdureError)) throw error;
       // Nothing is spent on the strength of this answer.
@@ -263,17 +298,37 @@ export class Purses {
     }
   }
 
-  async #wake(purseId: string, { waiting }: Purse): Promise<void> {
-    for (let from = 0; from < waiting.length; from += AT_ONCE) {
-      const some = waiting.slice(from, from + AT_ONCE);
-      await Promise.all(some.map((run) => this.#resume(run)));
-      await tellPurse(this.cluster, purseId, PURSE.woken, woken(some), crypto.randomUUID());
+  /** Once for all who have raised it meanwhile. */
+  #wakeOthers(purseId: string): void {
+    const before = this.#waking.get(purseId) ?? Promise.resolve();
+    const waking = before
+      .then(() => this.#wakeAll(purseId))
+      // What is left the purse sees to.
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#waking.get(purseId) === waking) this.#waking.delete(purseId);
+      });
+    this.#waking.set(purseId, waking);
+  }
+
+  /** Until nobody waits; or those who went on have spent it all, and nobody else could do anything with the rest. */
+  async #wakeAll(purseId: string): Promise<void> {
+    while (!this.#isClosing) {
+      const purse = await this.#read(purseId);
+      if (!purse?.waiting.length || isMet(purse.amount, purse.spent)) return;
+      await this.#wake(purseId, purse.waiting.slice(0, AT_ONCE), false);
     }
   }
 
-  async #resume(run: RunRef): Promise<void> {
+  async #wake(purseId: string, waiting: readonly Waiting[], isAwaited: boolean): Promise<void> {
+    if (waiting.length === 0) return;
+    await Promise.all(waiting.map((run) => this.#resume(run, isAwaited)));
+    await tellPurse(this.cluster, purseId, PURSE.woken, woken(waiting), crypto.randomUUID());
+  }
+
+  async #resume(run: RunRef, isAwaited: boolean): Promise<void> {
     try {
-      await this.pauses.resume(run, { onlyBy: 'budget' });
+      await this.pauses.resume(run, { onlyBy: 'budget', isAwaited });
     } catch (error) {
       // It has closed meanwhile, and needs nothing more.
       const isGone =

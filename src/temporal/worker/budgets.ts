@@ -23,11 +23,12 @@ import { isPausedWithItsRun, pauseStep, unpauseStep } from '../acting/pausing.js
 import type { Cluster } from '../cluster/connection.js';
 import { PURSE, type Purse } from '../cluster/conventions.js';
 import { CODE, isRefused, RefusedCall, unavailable } from '../cluster/errors.js';
-import { readPurse, tellPurse } from '../kept/purses.js';
+import { readPurse, silentPurses, tellPurse } from '../kept/purses.js';
 import { mayHaveMessages, Runs } from '../reading/runs.js';
 import { toPayloads } from '../translate/payload.js';
 import { int } from '../translate/proto.js';
 import { allowOneMore } from './hand-back.js';
+import { attemptTimeoutMs } from './step-deadline.js';
 
 /** Where the cluster does not pause steps, this is how soon the purse is asked again. */
 const ASK_AGAIN_MS = 2_000;
@@ -38,6 +39,8 @@ const TELL_AGAIN_MS = 1_000;
 const AT_ONCE = 20;
 
 export class Budgets {
+  readonly #silent = silentPurses();
+
   constructor(
     private readonly cluster: () => Cluster | undefined,
     private readonly identity: string,
@@ -63,8 +66,8 @@ export class Budgets {
   async #refusal(cluster: Cluster, info: Info, purseId: string): Promise<ApplicationFailure | undefined> {
     const { workflowExecution: run, activityId, attempt } = info;
     if (!run) return undefined;
-    const answerMs = timeForAnswer(info);
-    const purse = await readPurse(cluster, purseId, answerMs);
+    const withinMs = timeForAnswer(info);
+    const purse = await this.#read(cluster, purseId, withinMs);
     if (!purse || !isEmpty(purse)) {
       // An attempt before this one may have ended half-way through pausing the run.
       if (attempt > 1) await this.#resume(cluster, run);
@@ -82,7 +85,7 @@ export class Budgets {
     const pause = () =>
       signal(cluster, run, PAUSE_SIGNAL, pauseArguments({ reason, by: 'budget', at: Date.now() }));
     if (!(await runs.paused(known))) await pause();
-    if (!(await this.#isStillEmpty(cluster, purseId, answerMs))) {
+    if (!(await this.#isStillEmpty(cluster, purseId, withinMs))) {
       await this.#resume(cluster, run);
       return undefined;
     }
@@ -93,7 +96,7 @@ export class Budgets {
     ]);
     // Whoever was waking it may have found nothing paused yet, and the purse has spent since what it was filled with.
     await waits('waitsPaused');
-    if (!(await this.#isStillEmpty(cluster, purseId, answerMs))) {
+    if (!(await this.#isStillEmpty(cluster, purseId, withinMs))) {
       await this.#unpauseStep(cluster, run, activityId);
       await this.#resume(cluster, run);
     } else {
@@ -171,8 +174,12 @@ export class Budgets {
     }
   }
 
-  async #isStillEmpty(cluster: Cluster, purseId: string, answerMs: number): Promise<boolean> {
-    const purse = await readPurse(cluster, purseId, answerMs);
+  #read(cluster: Cluster, purseId: string, withinMs: number): Promise<Purse | undefined> {
+    return readPurse(cluster, purseId, { withinMs, silent: this.#silent });
+  }
+
+  async #isStillEmpty(cluster: Cluster, purseId: string, withinMs: number): Promise<boolean> {
+    const purse = await this.#read(cluster, purseId, withinMs);
     return purse !== undefined && isEmpty(purse);
   }
 
@@ -192,13 +199,9 @@ export class Budgets {
 
 /**
  * The time of the attempt runs while its purse is asked, three times at most, and nobody may be there who answers for it, such
- * as the workers of the parent's catalog.
+ * as the workers of the parent's catalog. Signs of life are given meanwhile (steps.ts).
  */
-const timeForAnswer = ({ startToCloseTimeoutMs, heartbeatTimeoutMs }: Info): number =>
-  Math.min(
-    startToCloseTimeoutMs || Number.POSITIVE_INFINITY,
-    heartbeatTimeoutMs || Number.POSITIVE_INFINITY,
-  ) / 4;
+const timeForAnswer = (info: Info): number => attemptTimeoutMs(info) / 4;
 
 const notBegun = (why: string): ApplicationFailure =>
   ApplicationFailure.create({

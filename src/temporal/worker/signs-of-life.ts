@@ -14,7 +14,7 @@ const THREAD = new URL('../../../dist/temporal/worker/signs-of-life-thread.js', 
 const FIRST_SIGN_MS = 1_000;
 const SIGN_AT_RUNTIME_FRACTION = 0.1;
 /** So that one that comes late, or is lost, is not taken for the end of the worker. */
-const SIGNS_PER_TIMEOUT = 4;
+export const SIGNS_PER_TIMEOUT = 4;
 
 export interface ThreadData {
   settings: TemporalSettings;

@@ -31,7 +31,7 @@ import type { Budgets } from './budgets.js';
 import { failedAttempt } from './failed-attempt.js';
 import type { HandBack } from './hand-back.js';
 import type { WhilePaused } from './paused-runs.js';
-import type { Signs, SignsOfLife } from './signs-of-life.js';
+import { SIGNS_PER_TIMEOUT, type Signs, type SignsOfLife } from './signs-of-life.js';
 import { attemptTimeoutMs } from './step-deadline.js';
 
 /** The steps of a purse. */
@@ -88,14 +88,16 @@ export class Steps {
     const task = this.#taskOf(context, input);
     if (!this.options.find(task.workflowType, task.stepName)) throw await this.handBack(context.info);
     const purseId = purseIdOf(input.headers);
-    const refusal =
-      (purseId !== undefined && (await this.budgets.refusal(context.info, purseId))) ||
-      (await this.whilePaused(context.info));
-    if (refusal) throw refusal;
-    const key = keyOf(task);
-    const ended = new AbortController();
     const { lastHeartbeat } = task;
     const { costs } = fromHeartbeat(context.info.heartbeatDetails);
+    const mayItBegin = async () =>
+      (purseId !== undefined && (await this.budgets.refusal(context.info, purseId))) ||
+      (await this.whilePaused(context.info));
+    const refusal = await aliveDuring(context, heartbeatDetails(lastHeartbeat, costs), mayItBegin);
+    if (refusal) throw refusal;
+    if (isUnwanted(context)) throw cancelled(costs);
+    const key = keyOf(task);
+    const ended = new AbortController();
     const beats = () => {
       const underWay = this.#underWay.get(key);
       if (underWay) beat(underWay);
@@ -199,10 +201,7 @@ export class Steps {
       case 'stepCancelled': {
         this.#spent(message, message.costs);
         const underWay = this.#take(message);
-        const details = underWay?.costs.length ? [rawWithCosts(undefined, underWay.costs)] : [];
-        void underWay?.told.then(() =>
-          underWay.reject(new CancelledFailure('the step was cancelled', details)),
-        );
+        void underWay?.told.then(() => underWay.reject(cancelled(underWay.costs)));
         break;
       }
       case 'stepCosts':
@@ -265,8 +264,28 @@ function purseIdOf(headers: ActivityExecuteInput['headers']): string | undefined
 
 /** A mere sign of life repeats the last details. */
 function beat({ context, lastHeartbeat, costs }: UnderWay): void {
-  const details = heartbeatDetails(lastHeartbeat, costs);
+  beatWith(context, heartbeatDetails(lastHeartbeat, costs));
+}
+
+function beatWith(context: Context, details: Payload | undefined): void {
   context.heartbeat(details === undefined ? undefined : raw(details));
+}
+
+/** What is asked before a step begins may take longer than its author lets it be silent for, who cannot speak for it yet. */
+async function aliveDuring<T>(
+  context: Context,
+  details: Payload | undefined,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const { heartbeatTimeoutMs } = context.info;
+  const timer =
+    heartbeatTimeoutMs &&
+    setInterval(() => beatWith(context, details), heartbeatTimeoutMs / SIGNS_PER_TIMEOUT);
+  try {
+    return await ask();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** What it says is new, and what each sign of life has to repeat. */
@@ -274,6 +293,15 @@ function beatAnew(underWay: UnderWay): void {
   underWay.signs?.repeat(heartbeatDetails(underWay.lastHeartbeat, underWay.costs));
   beat(underWay);
 }
+
+/** The answer to a sign of life may say before the step begins that it should not: another attempt may have taken its place. */
+function isUnwanted({ cancellationDetails }: Context): boolean {
+  const { cancelRequested, timedOut, notFound } = cancellationDetails ?? {};
+  return cancelRequested === true || timedOut === true || notFound === true;
+}
+
+const cancelled = (costs: readonly CostRecord[]): CancelledFailure =>
+  new CancelledFailure('the step was cancelled', costs.length > 0 ? [rawWithCosts(undefined, costs)] : []);
 
 const raw = (text: Payload | undefined): RawValue => RawValue.fromPayload(toPayload(text) as never);
 

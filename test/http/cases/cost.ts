@@ -57,19 +57,31 @@ export function cost(client: () => Client): void {
       expect(seen).toEqual(['1', '2', '3', '4', '5']);
     });
 
+    it('has what each step has spent, however few records are asked for', async () => {
+      const run = await ended(['0.10', '0.025']);
+      const { body } = await client().get(`${path(run)}?activities=true&limit=1`);
+      expect(body).toMatchObject({
+        byActivities: [
+          { activityId: '1', totals: [{ currency: 'USD', amount: '0.1' }] },
+          { activityId: '2', totals: [{ currency: 'USD', amount: '0.025' }] },
+        ],
+        records: [{ amount: '0.1' }],
+      });
+    });
+
     it('is empty for a run that has spent nothing, and 404 for one that is not there', async () => {
       const run = await client().start('echo', 1);
       expect((await client().get(path(run))).body).toMatchObject({ totals: [], usage: {}, records: [] });
       expectError(await client().get(path({ ...run, workflowId: 'nobody' })), 404, 'WorkflowNotFoundError');
     });
 
-    it.each(['scope=all', 'limit=0', 'limit=1001', 'limit=x', 'cursor=x', 'cursor=WyJjb3N0Il0'])(
-      'refuses %s',
-      async (query) => {
-        const run = await client().start('echo', 1);
-        expectError(await client().get(`${path(run)}?${query}`), 400, 'ValidationError');
-      },
-    );
+    it.each([
+      ...['scope=all', 'limit=0', 'limit=1001', 'limit=x', 'cursor=x', 'cursor=WyJjb3N0Il0'],
+      ...['activities=1', 'activities=true&scope=tree'],
+    ])('refuses %s', async (query) => {
+      const run = await client().start('echo', 1);
+      expectError(await client().get(`${path(run)}?${query}`), 400, 'ValidationError');
+    });
   });
 
   describe('the stream with costs=true', () => {

@@ -41,6 +41,15 @@ export const advertise = step({
   },
 });
 
+export const rent = step({
+  name: 'rent',
+  description: 'Spends 1 USD, a thousandth at a time',
+  fn: async () => {
+    const { cost } = stepContext();
+    for (let times = 0; times < 1_000; times++) cost({ kind: 'rent', amount: '0.001' });
+  },
+});
+
 export const bid = step({
   name: 'bid',
   description: 'Spends a little now and then, until it is stopped',

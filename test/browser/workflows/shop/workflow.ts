@@ -1,5 +1,5 @@
 import { condition, defineSignal, setHandler, sleep, workflow, z } from 'perdure';
-import { advertise, bid, charge, reserve, ship } from './steps.js';
+import { advertise, bid, charge, rent, reserve, ship } from './steps.js';
 
 const approve = defineSignal<[{ by: string }]>('approve');
 
@@ -69,6 +69,14 @@ export const campaign = workflow({
   description: 'Spends 3 USD in four steps',
   fn: async () => {
     for (let times = 0; times < 4; times++) await advertise();
+  },
+});
+
+export const billboards = workflow({
+  name: 'billboards',
+  description: 'Says 6,000 times that it spends 0.001 USD, in six steps',
+  fn: async () => {
+    await Promise.all(Array.from({ length: 6 }, () => rent()));
   },
 });
 
