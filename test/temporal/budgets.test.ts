@@ -13,6 +13,8 @@ import { describeTemporal } from './required.js';
 
 /** Of Temporal's PendingActivityState enum that a paused one has which no worker has. */
 const PAUSED = 4;
+/** As many steps are under way at most. */
+const STEP_SLOTS = 20;
 
 const WORKFLOW = `
 import { CancellationScope, condition, defineSignal, setHandler, step, stepContext, workflow } from 'perdure';
@@ -26,6 +28,9 @@ const pay = step({ name: 'pay', fn: async () => { stepContext().cost({ amount: '
 export const pays = workflow({ name: 'pays', fn: async (times) => {
   for (let at = 0; at < times; at++) await pay();
   return times;
+} });
+export const crowd = workflow({ name: 'crowd', fn: async ({ children, times }) => {
+  await Promise.all(Array.from({ length: children }, () => pays(times)));
 } });
 const payOnce = step({
   name: 'payOnce',
@@ -71,7 +76,10 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
   let deployed: Deployed;
   let cluster: Cluster;
   beforeAll(async () => {
-    deployed = await Deployed.start({ files: { 'flow/workflow.js': WORKFLOW } });
+    deployed = await Deployed.start({
+      files: { 'flow/workflow.js': WORKFLOW },
+      workers: { slots: { steps: STEP_SLOTS } },
+    });
     const { address, namespace } = deployed.server;
     cluster = await Cluster.open({ address, namespace });
   });
@@ -220,6 +228,40 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
     await engine.setBudget(run, '5');
     expect(await deployed.outcome(run)).toMatchObject({ status: 'completed' });
     expect((await engine.cost(run, 'run', () => {})).budget).toMatchObject({ spent: '2' });
+  });
+
+  test('of a crowd is overspent by no more than was under way, and is answered for at once when it is raised', async () => {
+    const { catalog, engine } = deployed;
+    const [children, times] = [60, 2];
+    const budget = { amount: '20', currency: 'USD' };
+    const input = [JSON.stringify({ children, times })];
+    const run = await engine.start({ workflowType: 'crowd', catalog, input, budget });
+    const purseId = purseIdIn((await new Runs(cluster).look(run)).memo)!;
+    const allWaitOrAreDone = async () => {
+      let done = 0;
+      await engine.cost(run, 'tree', ({ records }) => (done += Number(records.length === times)));
+      expect((await readPurse(cluster, purseId))!.waiting.length + done).toBe(children);
+    };
+    await vi.waitFor(allWaitOrAreDone, { timeout: 90_000, interval: 500 });
+    const met = (await engine.cost(run, 'run', () => {})).budget!;
+    expect(Number(met.spent)).toBeGreaterThanOrEqual(20);
+    expect(Number(met.overshoot)).toBeLessThanOrEqual(STEP_SLOTS);
+
+    const call = vi.spyOn(Cluster.prototype, 'call');
+    const { budget: raised } = await engine.setBudget(run, '1000');
+    const calls = call.mock.calls.length;
+    vi.restoreAllMocks();
+    expect(raised).toMatchObject({ amount: '1000', isExceeded: false });
+    // However many wait.
+    expect(calls).toBeLessThan(10);
+    expect(await deployed.outcome(run)).toMatchObject({ status: 'completed' });
+    const paid: string[] = [];
+    const end = await engine.cost(run, 'tree', ({ runId, records }) =>
+      paid.push(...records.map(({ activityId }) => `${runId}/${activityId}`)),
+    );
+    expect(end.budget).toMatchObject({ spent: String(children * times) });
+    // No step has run twice.
+    expect([paid.length, new Set(paid).size]).toEqual([children * times, children * times]);
   });
 
   test('that has closed since its run had ended holds again, with all that was spent, when the run is reset', async () => {

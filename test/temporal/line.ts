@@ -9,6 +9,7 @@ export class Line {
   #lost: string | undefined;
   #isDeaf = false;
   #withheld: string | undefined;
+  #isFirstLetThrough = false;
   #held: (() => void)[] | undefined;
   #onHeld: (() => void) | undefined;
   readonly #sockets = new Set<Socket>();
@@ -37,9 +38,13 @@ export class Line {
     this.#lost = text;
   }
 
-  /** The request that has `text` in it, and everything after it, does not arrive until `release`. Resolves when it was sent. */
-  holdRequests(text: string): Promise<void> {
+  /**
+   * The request that has `text` in it, and everything after it, does not arrive until `release`; or with `isFirstLetThrough` all
+   * but that request. Resolves when it was sent.
+   */
+  holdRequests(text: string, { isFirstLetThrough = false } = {}): Promise<void> {
     this.#withheld = text;
+    this.#isFirstLetThrough = isFirstLetThrough;
     return new Promise((resolve) => {
       this.#onHeld = resolve;
     });
@@ -72,11 +77,13 @@ export class Line {
     client.on('close', () => this.#clients--);
     client.on('data', (data) => {
       if (this.#lost !== undefined && data.includes(this.#lost)) this.#isDeaf = true;
-      if (this.#withheld !== undefined && data.includes(this.#withheld)) {
-        this.#held ??= [];
+      const isFirst = !this.#held && this.#withheld !== undefined && data.includes(this.#withheld);
+      if (isFirst) {
+        this.#held = [];
         this.#onHeld?.();
       }
-      if (this.#held) this.#held.push(() => server.write(data));
+      const isHeld = this.#held && !(isFirst && this.#isFirstLetThrough);
+      if (isHeld) this.#held?.push(() => server.write(data));
       else server.write(data);
     });
     server.on('data', (data) => {

@@ -6,7 +6,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { CostRecord } from '../../src/core/cost/cost.js';
 import { sumOf } from '../../src/core/cost/sums.js';
 import { silentLog } from '../../src/core/log.js';
@@ -15,6 +15,7 @@ import { startTemporalWorkers, TemporalEngine } from '../../src/temporal/index.j
 import type { WorkerSupervisor } from '../../src/worker/supervision/supervisor.js';
 import { Random } from '../crash/random.js';
 import { DevServer } from './dev-server.js';
+import { Line } from './line.js';
 import { describeTemporal } from './required.js';
 
 const CATALOG = 'rolling';
@@ -59,6 +60,7 @@ export const parent = workflow({ name: 'parent', fn: async (file) => {
   await Promise.all(Array.from({ length: ${CHILDREN} }, () => child({ file, left: ${STEPS} })));
   return 'done';
 } });
+export const alone = workflow({ name: 'alone', fn: (file) => pay(file) });
 `;
 
 interface Said {
@@ -98,9 +100,13 @@ describeTemporal('a budget while a deployment rolls', { timeout: 3 * WAIT_MS }, 
 
   const settings = () => ({ address: server.address, namespace: server.namespace });
 
-  async function launch(version: 'one' | 'two'): Promise<WorkerSupervisor> {
+  async function launch(
+    version: 'one' | 'two',
+    { address }: { address: string } = server,
+  ): Promise<WorkerSupervisor> {
+    const temporal = { ...settings(), address };
     const workers = startTemporalWorkers({
-      ...{ directory: join(folder, version), temporal: settings(), catalog: CATALOG, versionName: version },
+      ...{ directory: join(folder, version), temporal, catalog: CATALOG, versionName: version },
       ...{ count: 1, spares: 0, resultFormat: 'current', log: silentLog },
     });
     await workers.ready;
@@ -135,18 +141,19 @@ describeTemporal('a budget while a deployment rolls', { timeout: 3 * WAIT_MS }, 
     return { budget: budget!, records, total: sumOf(records).totals[0]?.amount ?? '0' };
   }
 
-  /** Every child has ended or is paused by the budget, and there is one that is. */
-  async function spentIt(file: string, random: Random | undefined): Promise<void> {
+  /** The budget is met, every child has ended or is paused by it, and there is one that is. */
+  async function spentIt(run: RunRef, file: string, random: Random): Promise<void> {
     const until = performance.now() + WAIT_MS;
     let disturbAt = performance.now();
     for (;;) {
       const { runs } = await engine.list({ workflowType: 'child', status: 'running' }, { limit: 100 });
       const all = await Promise.all(runs.map((each) => engine.describe(each)));
       const open = all.filter(({ status }) => status === 'running');
-      if (open.length > 0 && open.every(({ paused }) => paused?.by === 'budget')) return;
+      const areHeldBack = open.length > 0 && open.every(({ paused }) => paused?.by === 'budget');
+      if (areHeldBack && (await spending(run)).budget.isExceeded) return;
       if (performance.now() > until)
         throw new Error(`not spent: ${JSON.stringify(open)} ${begun(file).length} begun`);
-      if (random && performance.now() >= disturbAt) {
+      if (performance.now() >= disturbAt) {
         await disturb(random);
         disturbAt = performance.now() + 1_000 + random.below(3_000);
       }
@@ -179,6 +186,34 @@ describeTemporal('a budget while a deployment rolls', { timeout: 3 * WAIT_MS }, 
     return total;
   }
 
+  test.each([
+    ['anybody hears the outcome, and the purse has heard what was spent', true],
+    ['the purse hears what was spent', false],
+  ])(
+    'counts an attempt once, in the histories and in the purse, when its worker is killed before %s',
+    async (_, isFirstLetThrough) => {
+      const file = join(folder, 'said');
+      const line = await Line.to(server.port);
+      groups.push(await launch('one', line));
+      const budget = { amount: '7', currency: 'USD' };
+      // The name of the message that the purse is told, after its length.
+      const isHeld = line.holdRequests('\x05spent', { isFirstLetThrough });
+      const run = await engine.start({
+        ...{ workflowType: 'alone', catalog: CATALOG, input: [JSON.stringify(file)], budget },
+      });
+      await isHeld;
+      const isHeard = async () => expect((await spending(run)).budget.spent).toBe('1');
+      if (isFirstLetThrough) await vi.waitFor(isHeard, { timeout: WAIT_MS, interval: 100 });
+      for (const pid of groups[0]!.pids()) process.kill(pid, 'SIGKILL');
+      line.cut();
+      expect(await engine.outcome(run, { waitMs: WAIT_MS })).toMatchObject({ status: 'completed' });
+      expect(begun(file)).toHaveLength(2);
+      const { budget: kept, total } = await spending(run);
+      expect([kept.spent, total]).toEqual(['2', '2']);
+      await line.stop();
+    },
+  );
+
   test.each([1, 2, 3])('is kept to the last digit, holds and goes on (seed %i)', async (seed) => {
     const random = new Random(seed);
     const file = join(folder, 'said');
@@ -190,7 +225,7 @@ describeTemporal('a budget while a deployment rolls', { timeout: 3 * WAIT_MS }, 
     });
     groups.push(await launch('two'));
     for (const more of ['13', '1000']) {
-      await spentIt(file, random);
+      await spentIt(run, file, random);
       const before = begun(file).length;
       const spent = await expectExact(run, file);
       // Each child has one step under way at most, and a killed one is tried again where it may.

@@ -138,7 +138,6 @@ export function isKept(value: unknown): value is Cost {
   if (typeof value !== 'object' || value === null) return false;
   const { amount, currency, kind, usage, label } = value as Record<string, unknown>;
   return (
-    typeof amount === 'string' &&
     isAmount(amount) &&
     typeof currency === 'string' &&
     CURRENCY_PATTERN.test(currency) &&
@@ -151,7 +150,8 @@ export function isKept(value: unknown): value is Cost {
 }
 
 /** In the one form in which amounts are kept. */
-function isAmount(text: string): boolean {
+export function isAmount(text: unknown): text is string {
+  if (typeof text !== 'string') return false;
   const amount = parseDecimal(text);
   return amount !== undefined && amount.units >= 0n && decimalText(amount) === text;
 }

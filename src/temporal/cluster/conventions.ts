@@ -140,7 +140,7 @@ export interface Purse extends Budget {
 
 export interface Spending {
   /** Of what one attempt has said at once; the same when that is told again. */
-  id?: string;
+  id: string;
   costs: { currency: string; amount: string }[];
 }
 

@@ -22,7 +22,7 @@ const REMEMBERED = 1_000;
 export function tell(purse: Purse, name: string, said: unknown): void {
   switch (name) {
     case PURSE.spent: {
-      const { id, costs } = said as Spending;
+      const { id, costs } = said as Partial<Spending> & Pick<Spending, 'costs'>;
       if (id !== undefined && isRepeat(purse, id)) return;
       for (const { currency, amount } of costs) {
         if (currency === purse.currency)

@@ -3,8 +3,9 @@
  * metadata of a payload that is there anyway, so that it costs no event; over retries, and while a step runs, they are in
  * the details of its heartbeats, beside those of its author.
  */
-import { type CostRecord, isKept } from '../../core/cost/cost.js';
+import { type CostRecord, isAmount, isKept } from '../../core/cost/cost.js';
 import type { Payload } from '../../core/values/json.js';
+import type { Spending } from '../cluster/conventions.js';
 import type { ProtoFailure } from './failure.js';
 import { decoded, type ProtoPayload, type ProtoPayloads, toPayload } from './payload.js';
 
@@ -40,26 +41,46 @@ export function costsOfFailure(failure: ProtoFailure | null | undefined): { cost
 
 const given = (costs: CostRecord[]): { costs?: CostRecord[] } => (costs.length > 0 ? { costs } : {});
 
-/** The details of a heartbeat: the author's own, with the costs so far where there are any. */
+/**
+ * The details of a heartbeat: the author's own, with the costs so far where there are any, and what of them the purse of the
+ * run may not have heard.
+ */
 export function heartbeatDetails(
   details: Payload | undefined,
   costs: readonly CostRecord[],
+  untold: readonly Spending[] = [],
 ): Payload | undefined {
   if (costs.length === 0) return details;
   const own = details === undefined ? '' : `,"details":${details}`;
-  return `{"${METADATA}":${JSON.stringify(costs)}${own}}`;
+  const ofPurse = untold.length === 0 ? '' : `,"untold":${JSON.stringify(untold)}`;
+  return `{"${METADATA}":${JSON.stringify(costs)}${ofPurse}${own}}`;
 }
 
 export const costsOfHeartbeat = (payload: ProtoPayload | null | undefined): CostRecord[] =>
   fromHeartbeat(decoded(payload)).costs;
 
+interface FromHeartbeat {
+  details: unknown;
+  costs: CostRecord[];
+  untold: Spending[];
+}
+
 /** What the author gave, and the costs of the attempts so far. */
-export function fromHeartbeat(value: unknown): { details: unknown; costs: CostRecord[] } {
+export function fromHeartbeat(value: unknown): FromHeartbeat {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, METADATA)) {
-    return { details: value, costs: [] };
+    return { details: value, costs: [], untold: [] };
   }
-  const { [METADATA]: costs, details } = value as Record<string, unknown>;
-  return { details, costs: records(costs) };
+  const { [METADATA]: costs, details, untold } = value as Record<string, unknown>;
+  return { details, costs: records(costs), untold: Array.isArray(untold) ? untold.filter(isSpending) : [] };
+}
+
+function isSpending(value: unknown): value is Spending {
+  const { id, costs } = (value ?? {}) as Partial<Spending>;
+  return (
+    typeof id === 'string' &&
+    Array.isArray(costs) &&
+    costs.every(({ currency, amount }) => typeof currency === 'string' && isAmount(amount))
+  );
 }
 
 function parsed(text: string): CostRecord[] {

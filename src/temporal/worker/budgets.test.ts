@@ -1,6 +1,5 @@
 /** What a worker tells a purse: heard, however long the cluster is away, and given up only where nobody hears. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { costOf } from '../../core/cost/cost.js';
 import { PerdureError } from '../../core/errors.js';
 import { silentLog } from '../../core/log.js';
 import { type Paused, pausedAfter } from '../../core/run/pause.js';
@@ -14,7 +13,7 @@ import { Budgets } from './budgets.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const RECORD = { ...costOf({ amount: '1' }), at: 1, stepName: 's', activityId: '1', attempt: 1 };
+const SAID = { id: 'request-1', costs: [{ currency: 'USD', amount: '1' }] };
 const refused = (code: number) => new RefusedCall({ code, details: 'no' } as never, new Map());
 
 /** Each call ends with the next of these errors, and when none is left it is heard. */
@@ -34,7 +33,7 @@ function purse(...errors: Error[]) {
     },
   } as unknown as Cluster;
   const log = { ...silentLog, error: (_fields: object, message: string) => void said.push(message) };
-  const telling = new Budgets(() => cluster, 'me', log).spent('$purse/1', [RECORD], 'request-1');
+  const telling = new Budgets(() => cluster, 'me', log).spent('$purse/1', SAID);
   return { heard, said, telling };
 }
 

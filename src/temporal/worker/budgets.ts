@@ -9,7 +9,6 @@
 import type { Info } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { budgetReason, isMet } from '../../core/cost/budget.js';
-import type { CostRecord } from '../../core/cost/cost.js';
 import type { Log } from '../../core/log.js';
 import {
   PAUSE_SIGNAL,
@@ -18,10 +17,11 @@ import {
   RUN_PAUSED,
   resumeArguments,
 } from '../../core/run/pause.js';
+import type { Payload } from '../../core/values/json.js';
 import type { RunRef } from '../../engine.js';
 import { isPausedWithItsRun, pauseStep, unpauseStep } from '../acting/pausing.js';
 import type { Cluster } from '../cluster/connection.js';
-import { PURSE, type Purse } from '../cluster/conventions.js';
+import { PURSE, type Purse, type Spending } from '../cluster/conventions.js';
 import { CODE, isRefused, RefusedCall, unavailable } from '../cluster/errors.js';
 import { readPurse, silentPurses, tellPurse } from '../kept/purses.js';
 import { mayHaveMessages, Runs } from '../reading/runs.js';
@@ -112,12 +112,12 @@ export class Budgets {
    * Resolves when the purse has heard of it. While it cannot be reached the outcome waits too, which could not be told
    * either: the cluster that has the one has the other. A purse that is no more needs to hear nothing.
    */
-  async spent(purseId: string, costs: readonly CostRecord[], requestId: string): Promise<void> {
-    const said = { id: requestId, costs: costs.map(({ currency, amount }) => ({ currency, amount })) };
+  async spent(purseId: string, said: Spending, keep?: KeepFirst): Promise<void> {
     for (const end = performance.now() + TELL_FOR_MS; ; ) {
       try {
         const cluster = this.cluster();
-        if (cluster) await tellPurse(cluster, purseId, PURSE.spent, said, requestId);
+        if (cluster && keep) await this.#keep(cluster, keep);
+        if (cluster) await tellPurse(cluster, purseId, PURSE.spent, said, said.id);
         return;
       } catch (error) {
         if (isRefused(error, CODE.NOT_FOUND)) return;
@@ -127,6 +127,21 @@ export class Budgets {
         }
         await new Promise((resolve) => setTimeout(resolve, TELL_AGAIN_MS));
       }
+    }
+  }
+
+  /** An attempt that is over has no next one that could look. */
+  async #keep(cluster: Cluster, { info: { taskToken }, details }: KeepFirst): Promise<void> {
+    const { namespace } = cluster;
+    const { identity } = this;
+    try {
+      await cluster.call((service) =>
+        service.recordActivityTaskHeartbeat({
+          ...{ namespace, identity, taskToken, details: toPayloads([details()]) },
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof RefusedCall)) throw error;
     }
   }
 
@@ -195,6 +210,15 @@ export class Budgets {
   async #unpauseStep(cluster: Cluster, run: RunRef, activityId: string): Promise<void> {
     await Promise.allSettled([unpauseStep(cluster, run, activityId)]);
   }
+}
+
+/**
+ * What the cluster keeps with the step before the purse hears of it. Should the worker be lost between that and the outcome,
+ * the next attempt has what was spent, and tells the purse what that may not have heard: both know the same.
+ */
+export interface KeepFirst {
+  info: Pick<Info, 'taskToken'>;
+  details(): Payload;
 }
 
 /**

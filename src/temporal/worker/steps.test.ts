@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../core/log.js';
 import { stepDefinition } from '../../sdk/definition.js';
 import { step } from '../../sdk/step.js';
+import { stepContext } from '../../sdk/step-context.js';
 import type { Cluster } from '../cluster/connection.js';
 import { PURSE_HEADER } from '../cluster/conventions.js';
 import { toPayload, toPayloads } from '../translate/payload.js';
@@ -17,17 +18,31 @@ import { Steps } from './steps.js';
 /** Notes what is asked of the cluster, which answers after that time. */
 function attemptOf(
   input: Partial<ActivityExecuteInput>,
-  { answerMs = 0, heartbeatTimeoutMs = 0, cancellationDetails = {} } = {},
+  {
+    answerMs = 0,
+    heartbeatTimeoutMs = 0,
+    cancellationDetails = {},
+    heartbeatDetails = undefined as unknown,
+    spends = false,
+  } = {},
 ) {
   const ran: string[] = [];
-  const charge = stepDefinition(step({ name: 'charge', fn: async () => ran.push('charge') }));
+  const charge = stepDefinition(
+    step({
+      name: 'charge',
+      fn: async () => {
+        ran.push('charge');
+        if (spends) stepContext().cost({ amount: '1' });
+      },
+    }),
+  );
   const calls: string[] = [];
   const beats: unknown[] = [];
   const service = new Proxy(
     {},
     {
-      get: (_, name) => async () => {
-        calls.push(String(name));
+      get: (_, name) => async (request: { requestId?: string }) => {
+        calls.push([name, request.requestId].filter(Boolean).join(' '));
         await new Promise((resolve) => setTimeout(resolve, answerMs));
         const purse = { amount: '5', currency: 'USD', spent: '0', root: 'w', waiting: [] };
         return { queryResult: toPayloads([JSON.stringify(purse)]) };
@@ -46,7 +61,7 @@ function attemptOf(
   );
   const context = {
     info: {
-      ...{ activityId: '1', activityType: 'order#charge', attempt: 1, heartbeatTimeoutMs },
+      ...{ activityId: '1', activityType: 'order#charge', attempt: 1, heartbeatTimeoutMs, heartbeatDetails },
       ...{ workflowExecution: { workflowId: 'w', runId: 'r' }, startToCloseTimeoutMs: 60_000 },
     },
     cancellationSignal: new AbortController().signal,
@@ -73,6 +88,19 @@ describe('an attempt of a step', () => {
     const { result, calls } = attemptOf({ headers: PURSE });
     await result;
     expect(calls).toEqual(['queryWorkflow']);
+  });
+
+  it('keeps what it spends with the step before its purse hears of it, and first tells what one before it could not', async () => {
+    const untold = [{ id: 'r/1/0/1', costs: [{ currency: 'USD', amount: '2' }] }];
+    const heartbeatDetails = { perdureCosts: [], untold };
+    const { result, calls } = attemptOf({ headers: PURSE }, { heartbeatDetails, spends: true });
+    await result;
+    expect(calls).toEqual([
+      'signalWorkflowExecution r/1/0/1',
+      'queryWorkflow',
+      'recordActivityTaskHeartbeat',
+      'signalWorkflowExecution r/1/1/1',
+    ]);
   });
 
   it('gives signs of life while it waits for the answer of its purse', async () => {

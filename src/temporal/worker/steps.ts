@@ -20,6 +20,7 @@ import {
   PURSE,
   PURSE_HEADER,
   PURSE_WORKFLOW_TYPE,
+  type Spending,
   stepNameOf,
 } from '../cluster/conventions.js';
 import { fromHeartbeat, heartbeatDetails, payloadWithCosts, withCosts } from '../translate/costs.js';
@@ -52,6 +53,8 @@ interface UnderWay {
   purseId: string | undefined;
   /** The purse has heard of all that was spent. */
   told: Promise<void>;
+  /** What it may not have heard yet. */
+  untold: Spending[];
   tellings: number;
 }
 
@@ -89,11 +92,11 @@ export class Steps {
     if (!this.options.find(task.workflowType, task.stepName)) throw await this.handBack(context.info);
     const purseId = purseIdOf(input.headers);
     const { lastHeartbeat } = task;
-    const { costs } = fromHeartbeat(context.info.heartbeatDetails);
+    const { costs, untold } = fromHeartbeat(context.info.heartbeatDetails);
     const mayItBegin = async () =>
-      (purseId !== undefined && (await this.budgets.refusal(context.info, purseId))) ||
+      (purseId !== undefined && (await this.#budgetRefusal(context, purseId, untold))) ||
       (await this.whilePaused(context.info));
-    const refusal = await aliveDuring(context, heartbeatDetails(lastHeartbeat, costs), mayItBegin);
+    const refusal = await aliveDuring(context, heartbeatDetails(lastHeartbeat, costs, untold), mayItBegin);
     if (refusal) throw refusal;
     if (isUnwanted(context)) throw cancelled(costs);
     const key = keyOf(task);
@@ -110,7 +113,7 @@ export class Steps {
     const result = new Promise<RawValue>((resolve, reject) => {
       this.#underWay.set(key, {
         ...{ context, resolve, reject, lastHeartbeat, signs, costs, purseId },
-        ...{ told: Promise.resolve(), tellings: 0 },
+        ...{ told: Promise.resolve(), untold: [], tellings: 0 },
       });
     });
     context.cancellationSignal.addEventListener('abort', () => this.#stop(context, task), {
@@ -124,6 +127,12 @@ export class Steps {
       ended.abort();
       this.#underWay.delete(key);
     }
+  }
+
+  /** What an attempt before it has spent, and could not tell, comes first. */
+  async #budgetRefusal({ info }: Context, purseId: string, untold: readonly Spending[]) {
+    for (const said of untold) await this.budgets.spent(purseId, said);
+    return this.budgets.refusal(info, purseId);
   }
 
   describeWait(graceMs: number): string | undefined {
@@ -232,8 +241,13 @@ export class Steps {
     const { purseId } = underWay;
     if (purseId === undefined) return;
     const { runId } = info.workflowExecution ?? { runId: '' };
-    const requestId = `${runId}/${activityId}/${info.attempt}/${++underWay.tellings}`;
-    underWay.told = underWay.told.then(() => this.budgets.spent(purseId, records, requestId));
+    const id = `${runId}/${activityId}/${info.attempt}/${++underWay.tellings}`;
+    const spending = { id, costs: records.map(({ currency, amount }) => ({ currency, amount })) };
+    underWay.untold.push(spending);
+    underWay.told = underWay.told.then(async () => {
+      await this.budgets.spent(purseId, spending, { info, details: () => detailsOf(underWay) ?? 'null' });
+      underWay.untold.shift();
+    });
   }
 
   /** By a heartbeat: the cluster keeps it for the next attempt, and Temporal's worker sends the last one of a failing one. */
@@ -263,9 +277,12 @@ function purseIdOf(headers: ActivityExecuteInput['headers']): string | undefined
 }
 
 /** A mere sign of life repeats the last details. */
-function beat({ context, lastHeartbeat, costs }: UnderWay): void {
-  beatWith(context, heartbeatDetails(lastHeartbeat, costs));
+function beat(underWay: UnderWay): void {
+  beatWith(underWay.context, detailsOf(underWay));
 }
+
+const detailsOf = ({ lastHeartbeat, costs, untold }: UnderWay): Payload | undefined =>
+  heartbeatDetails(lastHeartbeat, costs, untold);
 
 function beatWith(context: Context, details: Payload | undefined): void {
   context.heartbeat(details === undefined ? undefined : raw(details));
@@ -290,7 +307,7 @@ async function aliveDuring<T>(
 
 /** What it says is new, and what each sign of life has to repeat. */
 function beatAnew(underWay: UnderWay): void {
-  underWay.signs?.repeat(heartbeatDetails(underWay.lastHeartbeat, underWay.costs));
+  underWay.signs?.repeat(detailsOf(underWay));
   beat(underWay);
 }
 

@@ -203,6 +203,36 @@ export function costCases(stage: Stage): void {
       expect((await cost(next)).budget).toMatchObject({ spent: '3', isExceeded: true });
     });
 
+    test('counts its own currency alone, and says so', async () => {
+      const place = stage.place();
+      const plan = [amount('5'), { spend: [{ amount: '1', currency: 'EUR' }] }, amount('1')];
+      const budget = { amount: '1', currency: 'EUR' };
+      const run = await stage.start('spends', { ...place, plan }, { budget });
+      await pausedByBudget(run);
+      expect((await cost(run)).budget).toMatchObject({ spent: '1', overshoot: '0' });
+      expect(totalOf(await cost(run))).toBe('1 EUR,5 USD');
+      const { reasons } = await stage.engine.why(run.pinned);
+      expect(reasons.find(({ code }) => code === 'paused')?.message).toContain(
+        '1 of 1 EUR (only what is spent in EUR counts)',
+      );
+      await stage.engine.setBudget(run.pinned, '2');
+      await run.result();
+      expect(saidBy(stage, place.key)).toBe(700);
+    });
+
+    test('knows after a reset what was spent before it', async () => {
+      const { run, key } = await start(stage, [amount('1'), amount('2'), amount('4')], '8');
+      await run.result();
+      const again = await run.reset({ stepName: 'spend', occurrence: 1 });
+      // Seven are spent, so there is enough for the second step and not for the third.
+      await pausedByBudget(again);
+      expect((await cost(again)).budget).toMatchObject({ spent: '9', isExceeded: true, overshoot: '1' });
+      await stage.engine.setBudget(again.pinned, '20');
+      await again.result();
+      expect(saidBy(stage, key)).toBe(1300);
+      expect((await cost(again)).budget).toMatchObject({ spent: '13' });
+    });
+
     test('is one purse for a tree: only what is under way goes beyond it', async () => {
       const one = [amount('1'), amount('1'), amount('1')];
       const { run, key } = await start(stage, [{ children: [one, one, one] }], '4');
