@@ -232,7 +232,7 @@ describeTemporal('a budget on a cluster', { timeout: 120_000 }, () => {
 
   test('of a crowd is overspent by no more than was under way, and is answered for at once when it is raised', async () => {
     const { catalog, engine } = deployed;
-    const [children, times] = [60, 2];
+    const [children, times] = [40, 2];
     const budget = { amount: '20', currency: 'USD' };
     const input = [JSON.stringify({ children, times })];
     const run = await engine.start({ workflowType: 'crowd', catalog, input, budget });
