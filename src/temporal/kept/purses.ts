@@ -115,6 +115,8 @@ interface ReadPurseOptions {
   withinMs?: number;
   /** Whoever asks again and again waits in vain once. */
   silent?: SilentPurses;
+  /** Without those who wait, who may be thousands. Workers of older code answer with them all the same. */
+  amountsAlone?: boolean;
 }
 
 /**
@@ -124,14 +126,15 @@ interface ReadPurseOptions {
 export async function readPurse(
   cluster: Cluster,
   purseId: string,
-  { withinMs = ANSWER_MS, silent = silentPurses() }: ReadPurseOptions = {},
+  { withinMs = ANSWER_MS, silent = silentPurses(), amountsAlone = false }: ReadPurseOptions = {},
 ): Promise<Purse | undefined> {
   const answerMs = Math.max(SHORTEST_ANSWER_MS, Math.min(withinMs, ANSWER_MS));
   const askMs = Math.min(ASK_MS, answerMs / 2);
   const until = performance.now() + answerMs;
   while (performance.now() < until) {
     try {
-      if (performance.now() >= (silent.get(purseId) ?? 0)) return await askPurse(cluster, purseId, askMs);
+      if (performance.now() >= (silent.get(purseId) ?? 0))
+        return await askPurse(cluster, purseId, amountsAlone, askMs);
     } catch (error) {
       if (!(error instanceof RefusedCall)) throw error;
       silent.set(purseId, performance.now() + SILENT_MS);
@@ -145,14 +148,19 @@ export async function readPurse(
   throw unavailable(`the worker that has the budget "${purseId}" does not answer`, 1);
 }
 
-async function askPurse(cluster: Cluster, purseId: string, timeoutMs: number): Promise<Purse> {
+async function askPurse(
+  cluster: Cluster,
+  purseId: string,
+  amountsAlone: boolean,
+  timeoutMs: number,
+): Promise<Purse> {
   const { namespace } = cluster;
   const { queryResult } = await cluster.call(
     (service) =>
       service.queryWorkflow({
         namespace,
         execution: { workflowId: purseId },
-        query: { queryType: PURSE.query },
+        query: { queryType: PURSE.query, queryArgs: toPayloads([JSON.stringify(amountsAlone)]) },
       }),
     { timeoutMs, isPoll: true },
   );

@@ -12,7 +12,8 @@ import type { WorkflowContext } from '../../sdk/workflow.js';
 import { PURSE, PURSE_WORKFLOW_TYPE, type Purse } from '../cluster/conventions.js';
 import { tell } from '../kept/purse.js';
 
-const get = defineQuery<object>(PURSE.query);
+/** Asked before each attempt, mostly for the amounts alone; those who wait may be thousands. */
+const get = defineQuery<object, [amountsAlone?: boolean]>(PURSE.query);
 const TOLD = [PURSE.spent, PURSE.set, PURSE.waits, PURSE.woken];
 
 /** A purse that failed would hold nobody back any more. */
@@ -31,9 +32,9 @@ export const purseWorkflow: WorkflowDefinition = {
   disableTrace: true,
   fn: async (purse: Purse, { control }: WorkflowContext) => {
     let messages = 0;
-    setHandler(get, () => {
+    setHandler(get, (amountsAlone) => {
       const { heard: _, ...answer } = purse;
-      return { ...answer, ...budgetState(purse, purse.spent) };
+      return { ...answer, ...(amountsAlone && { waiting: [] }), ...budgetState(purse, purse.spent) };
     });
     for (const name of TOLD) {
       setHandler(defineSignal<[unknown]>(name), (said) => {

@@ -190,7 +190,7 @@ export class Budgets {
   }
 
   #read(cluster: Cluster, purseId: string, withinMs: number): Promise<Purse | undefined> {
-    return readPurse(cluster, purseId, { withinMs, silent: this.#silent });
+    return readPurse(cluster, purseId, { withinMs, silent: this.#silent, amountsAlone: true });
   }
 
   async #isStillEmpty(cluster: Cluster, purseId: string, withinMs: number): Promise<boolean> {
