@@ -131,6 +131,26 @@ describe('a run', () => {
     expect(await typesOf(engine, run)).toContain('WORKFLOW_TASK_FAILED');
   });
 
+  it('holds a run back when one command takes what another of the same turn has taken', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const cancels = { kind: 'cancelTimer', timerId: '1' } as const;
+    const run = await start(engine);
+    await worker.turn(timer(1, 5_000), cancels, cancels);
+    await engine.history(run, { afterEventId: 2, limit: 1, waitMs: 5_000 });
+    expect((await engine.describe(run)).heldBack?.reason).toContain('cancelTimer of 1');
+
+    const other = await start(engine);
+    await worker.turn();
+    const update = engine.update(other, 'change', []).catch((error: Error) => error.name);
+    const task = await worker.next('turn');
+    const accepts = { kind: 'acceptUpdate', updateId: task.updates[0]!.updateId } as const;
+    worker.completeTurn(task, [accepts, accepts]);
+    await engine.terminate(other, 'enough');
+    expect(await update).toBe('WorkflowAlreadyClosedError');
+    expect(await typesOf(engine, other)).not.toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+  });
+
   it('is failed with a typed failure when it waits for too much at a time (AC-26)', async () => {
     const engine = folder.open({ limits: { pendingPerRun: 3 } });
     const worker = new ScriptedWorker(engine);

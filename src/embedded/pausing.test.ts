@@ -65,6 +65,23 @@ describe('a pause', () => {
     worker.completeStep(task);
   });
 
+  it('that a stop ends hands out nothing before the code knows that it is to stop', async () => {
+    const worker = new ScriptedWorker(engine);
+    await start();
+    const turn = await worker.next('turn');
+    await pause();
+    worker.completeTurn(turn, [step(1), step(2)]);
+    await worker.turn();
+    await engine.cancel(RUN);
+    const last = await worker.next('turn');
+    engine.flush();
+    expect(worker.pending('step')).toEqual([]);
+    worker.completeTurn(last, [{ kind: 'cancelStep', activityId: '1' }]);
+    // What it still wants now that it knows is handed out.
+    expect((await worker.next('step')).scheduledEventId).toBe(6);
+    expect(worker.pending('step')).toEqual([]);
+  });
+
   it('that comes during the turn that would close the run is seen first', async () => {
     const worker = new ScriptedWorker(engine);
     await start();

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Command } from '../../core/history/command.js';
 import type { HistoryEvent } from '../../core/history/event.js';
+import { DEFAULT_STEP_RETRY } from '../../core/run/retry.js';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
 import {
@@ -65,6 +66,60 @@ async function latestRun(workflowId: string, before?: RunRef): Promise<RunRef> {
   }
   throw new Error(`no run of ${workflowId} has come`);
 }
+
+describe('a reset', () => {
+  it('gives out anew a step that was under way at its point', async () => {
+    const run = await start('a');
+    await worker.turn(step(1, 'done'), step(2, 'long'));
+    const done = await worker.next('step');
+    const long = await worker.next('step');
+    worker.completeStep(done);
+    await turnOf(run);
+    const next = await engine.reset(run, { stepName: 'done' });
+    const again = await worker.next('step');
+    expect(again).toMatchObject({ runId: next.runId, stepName: 'long', attempt: 1 });
+    // The attempt of the run that has closed counts for nothing.
+    worker.completeStep(long, '"of the old"');
+    await turnOf(next);
+    worker.completeStep(again, '"of the new"');
+    const { events } = await turnOf(next, complete());
+    expect(events.find(({ type }) => type === 'ACTIVITY_TASK_COMPLETED')).toMatchObject({
+      attributes: { result: '"of the new"' },
+    });
+  });
+
+  it('goes on from before the failure of a run whose last turn asked for too much', async () => {
+    await engine.close();
+    engine = folder.open({ clock, limits: { pendingPerRun: 2 } });
+    worker = new ScriptedWorker(engine);
+    const run = await start('a');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await worker.turn(timer(1, 5), timer(2, 5), timer(3, 5));
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('failed');
+    const next = await engine.reset(run, { stepName: 'work' });
+    expect((await engine.describe(next)).status).toBe('running');
+    await turnOf(next, complete());
+    expect((await engine.outcome(next, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
+  it('gives a run that may be retried the time for it again', async () => {
+    const retry = { ...DEFAULT_STEP_RETRY, initialIntervalMs: 4_000, maximumAttempts: 3 };
+    const eager = new ScriptedWorker(engine, {
+      workflows: [workflow('eager', { executionTimeoutMs: 10_000, retry })],
+    });
+    const run = await start('a', 'eager');
+    await eager.turn(step(1));
+    eager.completeStep(await eager.next('step'));
+    await eager.turn();
+    clock.pass(8_000);
+    const next = await engine.reset(run, { stepName: 'work' });
+    const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+    await eager.turn({ kind: 'failRun', failure });
+    const second = await latestRun('a', next);
+    expect((await eventsOf(second))[0]).toMatchObject({ attributes: { initiator: 'RETRY', attempt: 2 } });
+  });
+});
 
 describe('a reset to a step that no turn has seen', () => {
   it('works when its completion came while only an update had the run at work', async () => {

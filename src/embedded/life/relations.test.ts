@@ -39,6 +39,48 @@ async function turnOf(workflowId: string, ...commands: Command[]): Promise<void>
   }
 }
 
+describe('a child', () => {
+  it('of another catalog is given to the workers of that one', async () => {
+    const others = new ScriptedWorker(engine, { catalog: 'other' });
+    await start('root');
+    await turnOf('root', { ...children('root', 1)[0]!, catalog: 'other' } as Command);
+    expect(await others.turn(complete())).toMatchObject({ workflowId: 'root/0', catalog: 'other' });
+  });
+
+  it('that ends, is reset and ends again during one turn of its parent has ended once for that', async () => {
+    const root = await start('root');
+    await turnOf('root', ...children('root', 1));
+    const first = await worker.next('turn');
+    await turnOf('root');
+    await engine.signal(root, 'go', []);
+    const underWay = await worker.next('turn');
+    expect(underWay.workflowId).toBe('root');
+    worker.completeTurn(first, [complete('"first"')]);
+    await engine.outcome({ workflowId: 'root/0' }, { waitMs: 5_000 });
+    await engine.reset({ workflowId: 'root/0' }, { toStart: true });
+    await turnOf('root/0', complete('"second"'));
+    await engine.outcome({ workflowId: 'root/0' }, { waitMs: 5_000 });
+    worker.completeTurn(underWay);
+    const { events } = await worker.turn(complete());
+    const ends = events.filter(({ type }) => type === 'CHILD_WORKFLOW_EXECUTION_COMPLETED');
+    expect(ends.map(({ attributes }) => attributes)).toMatchObject([{ result: '"first"' }]);
+  });
+
+  it('that is asked to stop while its turn waits comes before the others of its tree', async () => {
+    worker.lose();
+    worker = new ScriptedWorker(engine, { turns: 1 });
+    await start('root');
+    await turnOf('root', ...children('root', 4));
+    const underWay = await worker.next('turn');
+    await engine.cancel({ workflowId: 'root/3' });
+    worker.completeTurn(underWay);
+    const next = await worker.next('turn');
+    expect(next.workflowId).toBe('root/3');
+    worker.completeTurn(next, [{ kind: 'cancelRun' }]);
+    expect((await engine.outcome({ workflowId: 'root/3' }, { waitMs: 5_000 }))?.status).toBe('cancelled');
+  });
+});
+
 describe('a tree whose root is terminated', () => {
   it('is stopped before it goes on growing', async () => {
     worker.lose();

@@ -20,7 +20,10 @@ describe('stored events', () => {
   const events: HistoryEvent[] = [
     { id: 7, at: 1_800_000_000_000, type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } },
     scheduled(8, {}),
-    { ...scheduled(9, {}), attributes: { ...scheduled(9, {}).attributes, handedOut: true } } as HistoryEvent,
+    {
+      ...scheduled(9, {}),
+      attributes: { ...scheduled(9, {}).attributes, handedOut: true, countsFrom: 1_700_000_000_000 },
+    } as HistoryEvent,
     scheduled(10, { heartbeatTimeoutMs: 5 }),
     scheduled(11, { scheduleToStartTimeoutMs: 5 }),
     scheduled(12, { scheduleToCloseTimeoutMs: 5 }),

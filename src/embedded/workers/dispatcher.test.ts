@@ -28,6 +28,16 @@ it('a worker gets as many steps as it has slots, and the next one when one is fr
   }
 });
 
+it('a worker whose turn is wanted no more gets the next one at once', async () => {
+  const worker = new ScriptedWorker(engine, { turns: 1 });
+  const run = await start('a');
+  await worker.next('turn');
+  await start('b');
+  expect(worker.pending('turn')).toEqual([]);
+  await engine.terminate(run, 'enough');
+  expect((await worker.next('turn')).workflowId).toBe('b');
+});
+
 it('a turn goes to the worker that has least to do', async () => {
   const workers = [new ScriptedWorker(engine), new ScriptedWorker(engine)];
   for (let i = 0; i < 6; i++) await start(`run-${i}`);
