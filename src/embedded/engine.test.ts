@@ -480,6 +480,32 @@ describe('a turn that cannot be recorded', () => {
   });
 });
 
+describe('callers of a run whose turn cannot be recorded', () => {
+  it('are told so, those of the turn and those whose update was accepted before', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const errorOf = (answer: Promise<unknown>) => answer.catch((error: Error) => error.name);
+    const accepted = errorOf(engine.update(run, 'accepted', []));
+    const first = await worker.next('turn');
+    worker.completeTurn(first, [{ kind: 'acceptUpdate', updateId: first.updates[0]!.updateId }]);
+    const carried = [errorOf(engine.update(run, 'carried', [])), errorOf(engine.query(run, 'carried', []))];
+    const second = await worker.next('turn');
+    expect([second.updates.length, second.queries.length]).toEqual([1, 1]);
+    let looks = 0;
+    const trap = {
+      ...timer(2, 1_000),
+      get durationMs(): number {
+        if (++looks > 1) throw new Error('a fault');
+        return 1_000;
+      },
+    } as ReturnType<typeof timer>;
+    worker.completeTurn(second, [trap]);
+    expect(await Promise.all([accepted, ...carried])).toEqual(Array(3).fill('DataCorruptionError'));
+  });
+});
+
 describe('retention', () => {
   it('removes closed runs with everything of theirs, and never open ones (RT-01, RT-02)', async () => {
     const engine = folder.open({ limits: { retentionMs: 30, retentionBatch: 2 } });

@@ -83,6 +83,27 @@ describe('a query of a run that has yet to begin again', () => {
   });
 });
 
+describe('a query of a run that was ended before it began again', () => {
+  it('is answered as that of any closed run', async () => {
+    const engine = folder.open({ clock: new HandClock() });
+    const retry = { initialIntervalMs: 5_000, backoffCoefficient: 1, maximumIntervalMs: 5_000 };
+    const workflows = [
+      workflow('flow', { retry: { ...retry, maximumAttempts: 2, nonRetryableErrorTypes: [] } }),
+    ];
+    const worker = new ScriptedWorker(engine, { workflows });
+    const first = await start(engine, 'a');
+    const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+    await worker.turn({ kind: 'failRun', failure });
+    const { runId } = await engine.terminate({ workflowId: 'a' }, 'enough');
+    expect(runId).not.toBe(first.runId);
+    const query = engine.query({ workflowId: 'a', runId }, 'state', []);
+    const turn = await worker.next('turn');
+    expect(turn).toMatchObject({ runId, readOnly: true, queries: [{ name: 'state' }] });
+    worker.completeTurn(turn, [], [{ queryId: turn.queries[0]!.queryId, kind: 'answered', result: '1' }]);
+    expect(await query).toBe('1');
+  });
+});
+
 describe('an update that nobody decides on', () => {
   const limits = { messageTimeoutMs: 200 };
 

@@ -88,6 +88,21 @@ describe('a reset', () => {
     });
   });
 
+  it('does not start a detached child again beside the one that goes on', async () => {
+    const run = await start('a');
+    await worker.turn(child(1, 'kid', 'ABANDON'));
+    const kid = await latestRun('kid');
+    await turnOf(kid);
+    await turnOf(run);
+    const next = await engine.reset(run, { toStart: true });
+    await turnOf(next, child(1, 'kid', 'ABANDON'));
+    const { events } = await turnOf(next, complete());
+    expect(events.find(({ type }) => type === 'START_CHILD_WORKFLOW_EXECUTION_FAILED')).toMatchObject({
+      attributes: { workflowId: 'kid', cause: 'WORKFLOW_ALREADY_EXISTS' },
+    });
+    expect(await engine.describe({ workflowId: 'kid' })).toMatchObject({ ...kid, status: 'running' });
+  });
+
   it('goes on from before the failure of a run whose last turn asked for too much', async () => {
     await engine.close();
     engine = folder.open({ clock, limits: { pendingPerRun: 2 } });

@@ -208,3 +208,35 @@ describe('a worker that is lost with many steps', () => {
     expect(given.size).toBe(STEPS);
   });
 });
+
+describe('what becomes of a step while others decide', () => {
+  it('that times out during a turn has timed out once', async () => {
+    const once = { ...retry, maximumAttempts: 1 };
+    await begin(step(1, 'work', { retry: once, startToCloseTimeoutMs: 10_000 }));
+    await engine.signal(run, 'go', []);
+    const underWay = await worker.next('turn');
+    await pass(10_000);
+    await pass(10_000);
+    worker.completeTurn(underWay);
+    const { events } = await worker.turn(complete());
+    expect(events.filter(({ type }) => type === 'ACTIVITY_TASK_TIMED_OUT')).toHaveLength(1);
+  });
+
+  it('does not go out when its run is terminated before that it was asked for is on disk', async () => {
+    worker.completeTurn(await worker.next('turn'), [step(1)]);
+    // It is given to the worker in the same round, and sent with the commit.
+    while (engine.load().stepsUnderWay === 0) await null;
+    await engine.terminate(run, 'enough');
+    expect(worker.pending('step')).toEqual([]);
+  });
+});
+
+it('an attempt is told what is left of the time that its step has in all', async () => {
+  const first = await begin(
+    step(1, 'work', { retry, startToCloseTimeoutMs: 60_000, scheduleToCloseTimeoutMs: 30_000 }),
+  );
+  expect(first.timeoutMs).toBe(30_000);
+  worker.failStep(first);
+  await pass(10_000);
+  expect((await worker.next('step')).timeoutMs).toBe(20_000);
+});

@@ -5,7 +5,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../core/history/command.js';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
-import { CATALOG, complete, Folder, HandClock, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
+import {
+  CATALOG,
+  child,
+  complete,
+  Folder,
+  HandClock,
+  ScriptedWorker,
+  step,
+  timer,
+} from '../scripted-worker.fixture.js';
 import { SettledTime } from '../store/settled-time.js';
 
 const HOUR = 3_600_000;
@@ -101,6 +110,27 @@ describe('removal', () => {
     expect((await engine.describe(run)).status).toBe('completed');
     clock.ms += 1_000;
     expect(await gone(run)).toBe(true);
+  });
+
+  it('of a child that a kept run had started is an end to the run that a reset makes of that one', async () => {
+    const clock = new HandClock();
+    engine = folder.open({ clock, limits: { retentionMs: 50 } });
+    worker = new ScriptedWorker(engine);
+    const first = await start('a');
+    await worker.turn(step(1), child(1, 'kid', 'ABANDON'));
+    const turns = [await worker.next('turn'), await worker.next('turn')];
+    const kid = turns.find(({ workflowId }) => workflowId === 'kid')!;
+    worker.completeTurn(turns.find(({ workflowId }) => workflowId === 'a')!);
+    worker.completeStep(await worker.next('step'));
+    await worker.turn(continueAsNew);
+    await worker.turn(timer(1, DAY));
+    worker.completeTurn(kid, [complete()]);
+    await engine.outcome({ workflowId: 'kid' }, { waitMs: 5_000 });
+    clock.ms += 1_000;
+    expect(await gone({ workflowId: 'kid', runId: kid.runId })).toBe(true);
+    await engine.reset(first, { stepName: 'work' });
+    const { events } = await worker.turn(complete());
+    expect(events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_TERMINATED');
   });
 
   it('is not told of a run that cannot be removed', async () => {

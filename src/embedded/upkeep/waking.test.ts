@@ -294,3 +294,27 @@ describe('a held back run whose time has come', () => {
     },
   );
 });
+
+describe('what waits for a turn to end', () => {
+  it('wakes nobody again and again, though its own time comes meanwhile', async () => {
+    let commits = 0;
+    const engine = folder.open({ clock, inspectCommit: () => commits++ });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn(step(1, 'work', { startToCloseTimeoutMs: 10_000 }));
+    const task = await worker.next('step');
+    await engine.signal(run, 'go', []);
+    await worker.next('turn');
+    worker.completeStep(task);
+    await engine.recordTrace(run, {});
+    clock.pass(10_000);
+    // Another run becomes due at the same time, and shows that whoever is due was looked at.
+    await start(engine, 'b');
+    await worker.turn(timer(1, 10));
+    clock.pass(10);
+    await worker.turn();
+    const before = commits;
+    for (let rounds = 0; rounds < 200; rounds++) await new Promise(setImmediate);
+    expect(commits - before).toBeLessThan(20);
+  });
+});
