@@ -430,3 +430,16 @@ const retryOnce = {
   maximumAttempts: 2,
   nonRetryableErrorTypes: [],
 };
+
+it('a worker that has come back is known to its witness after the end of its old connection', async () => {
+  const [old, back] = [1, 2].map(() => new ScriptedWorker(engine, { workerId: 'back' })) as [
+    ScriptedWorker,
+    ScriptedWorker,
+  ];
+  old.lose();
+  await start('a');
+  const { turnId } = await back.next('turn');
+  const witness = engine.connect(() => {});
+  witness.receive({ kind: 'blocked', workerId: 'back', turnId, started: [] });
+  expect(await engine.workers()).toMatchObject([{ id: 'back', state: 'blocked' }]);
+});

@@ -1,6 +1,7 @@
 /** Queries and updates whose worker goes, whose run goes on as another, and over restarts. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../core/history/command.js';
+import { CALLBACK_SIGNAL, FEEDBACK_SIGNAL } from '../../core/run/callback.js';
 import type { QueryAnswer, TurnTask } from '../../core/task.js';
 import type { RunRef } from '../../engine.js';
 import { packFrames } from '../../link/protocol.js';
@@ -101,6 +102,49 @@ describe('a query of a run that was ended before it began again', () => {
     expect(turn).toMatchObject({ runId, readOnly: true, queries: [{ name: 'state' }] });
     worker.completeTurn(turn, [], [{ queryId: turn.queries[0]!.queryId, kind: 'answered', result: '1' }]);
     expect(await query).toBe('1');
+  });
+});
+
+describe('what came with a turn that no code can make', () => {
+  it('is told of it, if it is a query, and is in the history, if it is a signal', async () => {
+    const engine = folder.open();
+    const run = await start(engine, 'a');
+    const query = engine.query(run, 'state', []);
+    const worker = new ScriptedWorker(engine);
+    const { turnId, runId, queries } = await worker.next('turn');
+    expect(queries).toHaveLength(1);
+    await engine.signal(run, 'note', []);
+    const failure = { kind: 'application', type: 'Error', message: 'it does not fit' } as const;
+    worker.say({ kind: 'turnFailed', turnId, runId, cause: 'NON_DETERMINISTIC_ERROR', failure });
+    await expect(query).rejects.toThrow('the run is held back: it does not fit');
+    await engine.recordTrace(run, {});
+    const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
+    expect(events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
+  });
+});
+
+describe('a signal that the definition does not declare', () => {
+  it('is refused, unless it is one of the service itself', async () => {
+    const engine = folder.open();
+    new ScriptedWorker(engine, { workflows: [{ ...workflow('flow'), declaresSignals: true }] });
+    const run = await start(engine, 'a');
+    await expect(engine.signal(run, 'unknown', [])).rejects.toThrow('has no signal "unknown"');
+    for (const name of [CALLBACK_SIGNAL, FEEDBACK_SIGNAL]) await engine.signal(run, name, []);
+  });
+});
+
+describe('a query of a closed run', () => {
+  it('leaves nothing of the run in memory', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn(complete());
+    await engine.outcome(run, { waitMs: 5_000 });
+    const query = engine.query(run, 'state', []);
+    const turn = await worker.next('turn');
+    worker.completeTurn(turn, [], [{ queryId: turn.queries[0]!.queryId, kind: 'answered', result: '1' }]);
+    expect(await query).toBe('1');
+    expect(engine.load().runsInMemory).toBe(0);
   });
 });
 

@@ -231,6 +231,14 @@ describe('what becomes of a step while others decide', () => {
   });
 });
 
+it('an attempt that was lost before it was sent was none', async () => {
+  worker.completeTurn(await worker.next('turn'), [step(1)]);
+  while (engine.load().stepsUnderWay === 0) await null;
+  worker.lose();
+  worker = new ScriptedWorker(engine);
+  expect(await worker.next('step')).toMatchObject({ runId: run.runId, attempt: 1 });
+});
+
 it('an attempt is told what is left of the time that its step has in all', async () => {
   const first = await begin(
     step(1, 'work', { retry, startToCloseTimeoutMs: 60_000, scheduleToCloseTimeoutMs: 30_000 }),

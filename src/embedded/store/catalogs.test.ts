@@ -139,3 +139,14 @@ it('lists its workers with their code and what they have to do', async () => {
   expect(await engine.workers()).toHaveLength(1);
   expect(await engine.catalogNames()).toEqual([CATALOG]);
 });
+
+it('has nothing more of a worker that has gone over to another one', async () => {
+  const worker = having('v1', 'old');
+  having('v2', 'young');
+  worker.say({
+    ...{ kind: 'register', catalog: 'other', workflows: [workflow('old')], resultFormat: 'current' },
+    ...{ slots: { turns: 1, steps: 1 }, identity: 'scripted', codeId: 'v1' },
+  });
+  expect(await catalog()).toEqual({ young: 'v2' });
+  expect((await engine.catalog('other'))?.workflows.map(({ entry }) => entry.name)).toEqual(['old']);
+});
