@@ -162,6 +162,24 @@ describe('a run', () => {
     });
   });
 
+  it('answers the callers whose messages went with the turn that asked for too much', async () => {
+    const engine = folder.open({ limits: { pendingPerRun: 1 } });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn();
+    const update = engine.update(run, 'change', []).catch((error: Error) => error.name);
+    const query = engine.query(run, 'state', []);
+    const task = await worker.next('turn');
+    expect([task.updates.length, task.queries.length]).toEqual([1, 1]);
+    worker.completeTurn(task, [timer(1, 5), timer(2, 5)]);
+    expect(await update).toBe('WorkflowAlreadyClosedError');
+    const { turnId, runId, queries, readOnly } = await worker.next('turn');
+    expect(readOnly).toBe(true);
+    const answers = [{ queryId: queries[0]!.queryId, kind: 'answered', result: '1' } as const];
+    worker.say({ kind: 'turnCompleted', turnId, runId, commands: [], answers });
+    expect(await query).toBe('1');
+  });
+
   it('is failed with a typed failure when its history is full', async () => {
     const engine = folder.open({ limits: { historyEvents: 10 } });
     const worker = new ScriptedWorker(engine);
@@ -177,6 +195,15 @@ describe('a run', () => {
 });
 
 describe('a restart', () => {
+  it('takes up all runs that wait for a worker, however many there are', async () => {
+    const before = folder.open();
+    const request = { workflowType: 'flow', catalog: CATALOG, input: [] };
+    await Promise.all(Array.from({ length: 250 }, () => before.start(request)));
+    await before.close();
+    const after = folder.open();
+    await expect.poll(() => after.load().turnsQueued).toBe(250);
+  });
+
   it('goes on with the turn that was under way and keeps what had arrived during it', async () => {
     const before = folder.open();
     const lost = new ScriptedWorker(before);

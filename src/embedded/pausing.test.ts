@@ -65,6 +65,19 @@ describe('a pause', () => {
     worker.completeStep(task);
   });
 
+  it('is over with a stop that comes during the same turn', async () => {
+    const worker = new ScriptedWorker(engine);
+    await start();
+    const turn = await worker.next('turn');
+    await pause();
+    await engine.cancel(RUN);
+    expect(await paused()).toBeUndefined();
+    worker.completeTurn(turn);
+    const { events } = await worker.turn({ kind: 'cancelRun' });
+    expect(events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
+    expect((await engine.outcome(RUN, { waitMs: 5_000 }))?.status).toBe('cancelled');
+  });
+
   it('that a stop ends hands out nothing before the code knows that it is to stop', async () => {
     const worker = new ScriptedWorker(engine);
     await start();

@@ -115,6 +115,19 @@ async function reopened(limits: { openDescendants: number }): Promise<EmbeddedEn
   return folder.open({ limits });
 }
 
+describe('a child that was reset', () => {
+  it('counts as one of the open descendants', async () => {
+    await start('root');
+    await turnOf('root', ...children('root', 6));
+    await turnOf('root/0');
+    await engine.reset({ workflowId: 'root/0' }, { toStart: true });
+    await engine.signal({ workflowId: 'root' }, 'go', []);
+    await turnOf('root', { ...children('more', 1)[0]!, childSeq: '7' } as Command);
+    const failed = await engine.outcome({ workflowId: 'root' }, { waitMs: 5_000 });
+    expect(failed).toMatchObject({ status: 'failed', failure: { type: 'LimitExceededError' } });
+  });
+});
+
 describe('the starts of descendants of one workflow', () => {
   it('are bounded within a minute, however soon each of them ends', async () => {
     worker.lose();

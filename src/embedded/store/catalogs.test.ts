@@ -1,7 +1,7 @@
 /** A catalog is the union of what its connected workers have, and what the last ones had while none is connected. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { EmbeddedEngine } from '../index.js';
-import { CATALOG, Folder, ScriptedWorker, workflow } from '../scripted-worker.fixture.js';
+import { CATALOG, Folder, HandClock, ScriptedWorker, workflow } from '../scripted-worker.fixture.js';
 
 let folder: Folder;
 let engine: EmbeddedEngine;
@@ -149,4 +149,14 @@ it('has nothing more of a worker that has gone over to another one', async () =>
   });
   expect(await catalog()).toEqual({ young: 'v2' });
   expect((await engine.catalog('other'))?.workflows.map(({ entry }) => entry.name)).toEqual(['old']);
+});
+
+it('has the code that came last as the newest, also after the clock was set back', async () => {
+  await engine.close();
+  const clock = new HandClock();
+  engine = folder.open({ clock });
+  having('v1', 'both');
+  clock.offsetMs = -3_600_000;
+  having('v2', 'both');
+  expect(await catalog()).toEqual({ both: 'v2' });
 });
