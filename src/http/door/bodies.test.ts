@@ -1,3 +1,5 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { Bodies } from './bodies.js';
 
@@ -19,4 +21,21 @@ it('large bodies that come at once are read in their order, one in a round of th
   }
   give(one, 10, 'later');
   expect(seen).toEqual(['small', 'large', 'behind it', 'second', 'later']);
+});
+
+it('a body that its call has handed over counts no more, and is not counted off again when the call ends', () => {
+  const bodies = new Bodies({ bodyBytes: 100_000, bodiesBytes: 150_000 });
+  const enter = () => {
+    const request = new IncomingMessage(new Socket());
+    request.headers['content-length'] = '100000';
+    const response = new ServerResponse(request);
+    return { refusal: bodies.enter(request, response), response };
+  };
+  const { response } = enter();
+  expect(enter().refusal?.name).toBe('TooManyRequestsError');
+  bodies.leave(response);
+  response.emit('close');
+  expect(bodies.bytes).toBe(0);
+  expect(enter().refusal).toBeUndefined();
+  expect(enter().refusal?.name).toBe('TooManyRequestsError');
 });
