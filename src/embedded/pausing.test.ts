@@ -36,7 +36,7 @@ describe('a pause', () => {
     const worker = new ScriptedWorker(engine, { steps: 0 });
     await start();
     await worker.turn(step(1));
-    await expect.poll(codes).toEqual(['stepQueued']);
+    await expect.poll(codes).toEqual(['noWorker', 'stepQueued']);
     await pause();
     const other = new ScriptedWorker(engine, { turns: 0 });
     await worker.turn();

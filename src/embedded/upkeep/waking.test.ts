@@ -279,7 +279,11 @@ describe('a held back run whose time has come', () => {
       const update = engine.update(run, 'change', []);
       await worker.misfit();
       engine.flush();
-      const other = new ScriptedWorker(engine, { codeId: 'v2', turns: 0 });
+      // Code that could make the turn, and has its hands full.
+      const workflows = [workflow('flow'), workflow('long')];
+      await start(engine, 'before', 'long');
+      const other = new ScriptedWorker(engine, { codeId: 'v2', turns: 1, workflows });
+      expect((await other.next('turn')).workflowId).toBe('before');
       await expect(update).rejects.toThrow('has answered within');
       engine.flush();
       expect((await engine.describe(run)).heldBack).toBeDefined();
