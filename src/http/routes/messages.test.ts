@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { catalogOf } from '../scripted-engine.fixture.js';
-import { engine, post, serve, server } from '../served.fixture.js';
+import { call, engine, post, serve, server, until } from '../served.fixture.js';
 
 beforeEach(() => serve());
 afterEach(() => server.close());
@@ -18,4 +18,41 @@ it('takes a payload that suits any of the code which is connected, and refuses b
   expect(refused.status).toBe(400);
   expect(await refused.json()).toMatchObject({ issues: [{ message: expect.stringContaining('by') }] });
   expect(engine.signals).toHaveLength(2);
+});
+
+it.each(['stop', 'pause', 'resume'])('lets no %s overtake a signal that came before it', async (action) => {
+  const start = await post('/workflow/start', { workflowName: 'wait', input: null, workflowId: 'w' });
+  const { runId } = (await start.json()) as { runId: string };
+  const handed: string[] = [];
+  const run = { workflowId: 'w', runId };
+  const hand = (what: string) => async () => {
+    handed.push(what);
+    return run;
+  };
+  Object.assign(engine, {
+    signal: hand('signal'),
+    cancel: hand('stop'),
+    pause: hand('pause'),
+    resume: hand('resume'),
+  });
+  let lookUp!: () => void;
+  let isLookedUp = false;
+  const { catalog } = engine;
+  // What the signal has to be checked against takes a while to come.
+  engine.catalog = async (name) => {
+    isLookedUp = true;
+    await new Promise<void>((resolve) => {
+      lookUp = resolve;
+    });
+    return catalog.call(engine, name);
+  };
+  const signalled = post('/workflow/w/signal/approve', { payload: 1 });
+  await until(() => isLookedUp);
+  const method = action === 'stop' ? 'PATCH' : 'POST';
+  const acted = call(`/workflow/w/runs/${runId}/${action}`, { method });
+  // Another call that has been through shows that this one has arrived.
+  expect((await call('/workflow/w/status')).status).toBe(200);
+  lookUp();
+  expect([(await signalled).status, (await acted).status]).toEqual([200, 200]);
+  expect(handed).toEqual(['signal', action]);
 });

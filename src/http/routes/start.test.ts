@@ -211,6 +211,17 @@ describe('start', () => {
     ['the id', { workflowId: 'mine' }],
     ['the catalog', { catalog: 'other' }],
     ['the catalog under its old name', { taskQueue: 'other' }],
+    ['the budget', { budget: { amount: 5, currency: 'USD' } }],
+    [
+      'the amount of the budget',
+      { budget: { amount: 6, currency: 'USD' } },
+      { budget: { amount: 5, currency: 'USD' } },
+    ],
+    [
+      'the currency of the budget',
+      { budget: { amount: 5, currency: 'EUR' } },
+      { budget: { amount: 5, currency: 'USD' } },
+    ],
     ['the catalog, also where both are named', { catalog: 'another' }, { catalog: 'other' }],
   ])('takes a body that differs in %s for another one', async (_what, difference, before = {}) => {
     for (const name of ['other', 'another']) {

@@ -10,6 +10,8 @@ describe('a ticket', () => {
     expect(tickets.redeem(first.ticket, 'b')).toBe(false);
     expect(tickets.redeem(first.ticket, 'a')).toBe(true);
     expect(tickets.redeem(first.ticket, 'a')).toBe(false);
+    now += 59_999;
+    expect(tickets.redeem(first.ticket, 'a')).toBe(false);
     const second = tickets.issue('a');
     now += 60_000;
     expect(tickets.redeem(second.ticket, 'a')).toBe(false);

@@ -175,6 +175,17 @@ describe('other workflows', () => {
     expect(run.turn()).toEqual([{ kind: 'completeRun', result: '["signalled","cancelled"]' }]);
   });
 
+  test('whose signal has left are waited for, also by who is cancelled meanwhile', () => {
+    const run = new ScriptedRun(source);
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([]);
+    run.append('EXTERNAL_WORKFLOW_EXECUTION_SIGNALED', {
+      initiatedEventId: run.find('SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED').id,
+      workflowExecution: { workflowId: 'other-1', runId: 'r' },
+    });
+    expect(run.turn()).toMatchObject([{ kind: 'cancelExternal', workflowId: 'other-1' }]);
+  });
+
   test('get every argument in its place, or the sender an error', () => {
     const run = new ScriptedRun(({ workflow, getExternalWorkflowHandle, defineSignal }) => {
       const place = defineSignal<[(string | undefined)?, number?]>('place');

@@ -177,6 +177,20 @@ describe('runs of one worker', () => {
   });
 });
 
+test('what a failed turn has left behind does not run in the turn of another run', () => {
+  const broken: Source = ({ sleep }) => {
+    void Promise.resolve().then(() => sleep(7));
+    throw new Error('the file breaks');
+  };
+  const box = createSandbox({
+    ...{ workflows: [bundleOf(broken, false, 'broken'), bundleOf(sleeper)], cacheSize: 10, log: silentLog },
+  });
+  expect(box.runTurn(firstTurn('a', { workflowType: 'broken' })).kind).toBe('turnFailed');
+  expect(plain(box.runTurn(firstTurn('b')))).toMatchObject({
+    commands: [{ kind: 'startTimer', timerId: '1', durationMs: 1 }],
+  });
+});
+
 test('numbers of timeouts are counted by each run', () => {
   const box = sandbox(({ workflow }) =>
     workflow({ name: 'test', fn: () => Number(setTimeout(() => {}, 5)) }),

@@ -122,6 +122,32 @@ describe('queries', () => {
     expect(run.signal('go').turn()).toEqual([{ kind: 'startTimer', timerId: '1', durationMs: 5 }]);
   });
 
+  test('that change something leave that to no later query which sees more of the history', () => {
+    const run = new ScriptedRun(({ workflow, defineQuery, defineSignal, setHandler, condition }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let asked = 0;
+          let heard = 0;
+          setHandler(defineQuery<number[]>('count'), () => [++asked, heard]);
+          setHandler(defineSignal('hear'), () => {
+            heard++;
+          });
+          await condition(() => false);
+        },
+      }),
+    );
+    run.start().turn();
+    const count = () => run.turnAndAnswers({ readOnly: true, queries: [{ name: 'count' }] }).answers;
+    expect(count()).toMatchObject([{ result: '[1,0]' }]);
+    run.signal('hear');
+    // A turn that another worker has made.
+    run.append('WORKFLOW_TASK_SCHEDULED', { attempt: 1 });
+    const { id } = run.append('WORKFLOW_TASK_STARTED', { scheduledEventId: run.history.length });
+    run.append('WORKFLOW_TASK_COMPLETED', { scheduledEventId: id - 1, startedEventId: id });
+    expect(count()).toMatchObject([{ result: '[1,1]' }]);
+  });
+
   test('can ask which handlers there are', () => {
     const run = new ScriptedRun(({ workflow, defineSignal, defineUpdate, setHandler, sleep }) =>
       workflow({

@@ -132,6 +132,33 @@ describe('updates', () => {
     expect(run.signal('close').turn()).toEqual([{ kind: 'completeRun', result: '0' }]);
   });
 
+  test.each(['throws', 'answers what does not fit'])('whose handler %s has finished', (how) => {
+    const run = new ScriptedRun(
+      ({ workflow, defineUpdate, setHandler, condition, allHandlersFinished }, step) =>
+        workflow({
+          name: 'test',
+          fn: async () => {
+            let any = false;
+            setHandler(defineUpdate<unknown, [string]>('work'), async (how) => {
+              any = true;
+              await step('one')();
+              if (how === 'throws') throw new TypeError('handler broke');
+              return 1n;
+            });
+            await condition(() => any);
+            await condition(allHandlersFinished);
+            return 'all finished';
+          },
+        }),
+    );
+    run.start().turn();
+    run.turn({ updates: [{ updateId: 'u1', name: 'work', input: [JSON.stringify(how)] }] });
+    expect(run.completeStep('1').turn()).toMatchObject([
+      { kind: 'completeUpdate', updateId: 'u1', failure: {} },
+      { kind: 'completeRun', result: '"all finished"' },
+    ]);
+  });
+
   test('that complete in the turn that ends the run come before its end', () => {
     const run = new ScriptedRun(({ workflow, defineUpdate, setHandler, condition, sleep }) =>
       workflow({

@@ -27,6 +27,15 @@ it('waits for the outcome for about a second', () => {
   expect(sent).toHaveLength(1);
 });
 
+it('leaves again when more was said after the first has left', () => {
+  const said = saidUntil(60_000);
+  for (let round = 1; round <= 3; round++) {
+    said.add(one);
+    vi.advanceTimersByTime(COST_DELAY_MS);
+    expect(sent).toHaveLength(round);
+  }
+});
+
 it('leaves before the attempt times out, after which it may have nowhere to go', () => {
   const said = saidUntil(600);
   vi.advanceTimersByTime(500);

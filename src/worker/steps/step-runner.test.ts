@@ -302,13 +302,17 @@ describe('heartbeats', () => {
       expect(details(sent)).toEqual(['1']);
       vi.advanceTimersByTime(1_000);
       expect(details(sent)).toEqual(['1', '3']);
-      vi.advanceTimersByTime(10_000);
+      beat(3.5);
       expect(details(sent)).toEqual(['1', '3']);
+      vi.advanceTimersByTime(1_000);
+      expect(details(sent)).toEqual(['1', '3', '3.5']);
+      vi.advanceTimersByTime(10_000);
+      expect(details(sent)).toEqual(['1', '3', '3.5']);
       beat(4);
-      expect(details(sent)).toEqual(['1', '3', '4']);
+      expect(details(sent)).toEqual(['1', '3', '3.5', '4']);
       end();
       await runner.idle();
-      expect(details(sent)).toEqual(['1', '3', '4', 'stepCompleted']);
+      expect(details(sent)).toEqual(['1', '3', '3.5', '4', 'stepCompleted']);
     } finally {
       vi.useRealTimers();
     }
@@ -468,6 +472,17 @@ describe('a step that is stopped', () => {
       message: 'the worker is shutting down',
     });
     expect(lost.sent).toEqual([]);
+  });
+
+  test('and tried again: the end of the older attempt leaves the newer one under way', async () => {
+    const { runner, until } = runnerOf({ fn: untilAborted });
+    runner.run(TASK);
+    runner.run({ ...TASK, attempt: 3 });
+    // The older one has been aborted, and comes to its end meanwhile.
+    await new Promise(setImmediate);
+    expect(runner.running).toBe(1);
+    runner.stop({ ...ATTEMPT, attempt: 3 }, 'cancelled');
+    expect(await until('stepCancelled')).toMatchObject([{ attempt: 3 }]);
   });
 
   test('and tried again: the older attempt is aborted and only the newer one answers', async () => {
