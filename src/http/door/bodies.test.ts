@@ -23,6 +23,28 @@ it('large bodies that come at once are read in their order, one in a round of th
   expect(seen).toEqual(['small', 'large', 'behind it', 'second', 'later']);
 });
 
+it('a large body that cannot be read keeps nobody behind it waiting', async () => {
+  const bodies = new Bodies({ bodyBytes: 1, bodiesBytes: 1 });
+  const thrown: unknown[] = [];
+  const listeners = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException').once('uncaughtException', (error) => thrown.push(error));
+  try {
+    bodies.inTurn({}, 2_000_000, () => {
+      throw new Error('unreadable');
+    });
+    const read = new Promise<string>((resolve) => bodies.inTurn({}, 2_000_000, () => resolve('read')));
+    const rounds = (async () => {
+      for (let round = 0; round < 10; round++) await new Promise((resolve) => setImmediate(resolve));
+      return 'waits on';
+    })();
+    expect(await Promise.race([read, rounds])).toBe('read');
+    expect(thrown).toMatchObject([{ message: 'unreadable' }]);
+  } finally {
+    process.removeAllListeners('uncaughtException');
+    for (const listener of listeners) process.on('uncaughtException', listener);
+  }
+});
+
 it('a body that its call has handed over counts no more, and is not counted off again when the call ends', () => {
   const bodies = new Bodies({ bodyBytes: 100_000, bodiesBytes: 150_000 });
   const enter = () => {

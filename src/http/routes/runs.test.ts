@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { call, engine, post, serve, server, until } from '../served.fixture.js';
 
@@ -110,4 +112,26 @@ describe('run, status and result', () => {
     expect((await result).status).toBe(424);
     await expect(call('/health')).rejects.toThrow();
   });
+
+  it.each([undefined, 'a-token-of-16-characters'])(
+    'takes no call on a connection that was open before it closes (token: %s)',
+    async (token) => {
+      await server.close();
+      await serve({ ...(token !== undefined && { token }), limits: { closeGraceMs: 60_000 } });
+      const { hostname, port, host } = new URL(server.url);
+      const accepted = once(server.raw, 'connection');
+      const socket = connect(Number(port), hostname);
+      await accepted;
+      const closed = server.close();
+      let answer = '';
+      socket.on('data', (chunk) => {
+        answer += chunk;
+      });
+      const authorization = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
+      socket.write(`GET /workflow/catalog HTTP/1.1\r\nHost: ${host}\r\n${authorization}\r\n`);
+      await once(socket, 'close');
+      await closed;
+      expect(answer).toMatch(/^HTTP\/1.1 503 .*The server is shutting down/s);
+    },
+  );
 });

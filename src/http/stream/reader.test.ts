@@ -16,6 +16,7 @@ const FORM = { includePayloads: false, hasRunInIds: false };
 class GrowingRun {
   readonly events: HistoryEvent[] = [];
   #hasEnded = false;
+  #failure: Error | undefined;
   readonly #grown = new EventEmitter().setMaxListeners(0);
 
   grow(count: number): void {
@@ -34,6 +35,12 @@ class GrowingRun {
     this.#grown.emit('grown');
   }
 
+  /** From now on nothing of it can be read. */
+  fail(error: Error): void {
+    this.#failure = error;
+    this.#grown.emit('grown');
+  }
+
   readonly engine = {
     history: async (_run: unknown, options: HistoryOptions): Promise<HistoryPage> => {
       const { afterEventId, limit, waitMs = 0, abort } = options;
@@ -42,6 +49,7 @@ class GrowingRun {
           this.#grown.once('grown', resolve);
           abort?.addEventListener('abort', () => resolve());
         });
+        if (this.#failure) throw this.#failure;
       }
       const events = this.events.slice(afterEventId, afterEventId + limit);
       return { runId: 'r', events, ended: this.#hasEnded && events.at(-1) === this.events.at(-1) };
@@ -130,6 +138,20 @@ describe('a reader that has much to catch up with', () => {
     // 256 events are read at a time.
     expect(new Set(gotInBetween).size).toBeGreaterThan(5_000 / 256);
     expect(reader.socket.eventIds).toEqual(upTo(5_000));
+  });
+});
+
+describe('readers that have all there is', () => {
+  it('are told when no more of it can be read', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const tails = new Tails(run.engine);
+    const readers = [follow(run, tails), follow(run, tails)];
+    await until(() => readers.every(({ socket }) => socket.eventIds.length === 1), 'the first');
+    run.fail(new Error('the disk is gone'));
+    await until(() => readers.every(({ isOver }) => isOver()), 'the end');
+    for (const { socket } of readers) expect(socket.text).toContain('failed: the disk is gone');
+    expect(tails.size).toBe(0);
   });
 });
 

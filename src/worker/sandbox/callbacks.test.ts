@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CALLBACK_SIGNAL } from '../../core/run/callback.js';
-import { ScriptedRun, type Source } from './scripted-run.fixture.js';
+import { RUN_ID, ScriptedRun, type Source } from './scripted-run.fixture.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -33,6 +33,41 @@ describe('a callback', () => {
       `https://outside.test/test-1/${firstId}`,
       `https://outside.test/test-1/${secondId}`,
     ]);
+  });
+
+  test('that is made after a reset is another one than the run had made that was reset', () => {
+    const idsOf = (isReset: boolean): string[] => {
+      const run = new ScriptedRun(({ workflow, createCallback }, step) =>
+        workflow({
+          name: 'test',
+          fn: async () => {
+            const before = createCallback().id;
+            await step('one')();
+            return [before, createCallback().id];
+          },
+        }),
+      );
+      run.start().turn();
+      run.completeStep('1');
+      if (isReset) {
+        run.append('WORKFLOW_TASK_SCHEDULED', { attempt: 1 });
+        const { id } = run.append('WORKFLOW_TASK_STARTED', { scheduledEventId: run.history.length });
+        run.append('WORKFLOW_TASK_FAILED', {
+          scheduledEventId: id - 1,
+          startedEventId: id,
+          cause: 'RESET_WORKFLOW',
+          failure: { kind: 'application', type: 'Reset', message: 'reset' },
+          baseRunId: RUN_ID,
+          newRunId: '01890000-0000-7000-8000-00000000000f',
+        });
+        run.forgetCache();
+      }
+      return JSON.parse((run.turn()[0] as { result: string }).result) as string[];
+    };
+    const [kept, later] = idsOf(false);
+    const [keptByReset, madeAfterIt] = idsOf(true);
+    expect(keptByReset).toBe(kept);
+    expect(madeAfterIt).not.toBe(later);
   });
 
   test('gets what is posted for it and nothing else, whatever comes first, and the first of several', () => {

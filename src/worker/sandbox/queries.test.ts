@@ -122,6 +122,25 @@ describe('queries', () => {
     expect(run.signal('go').turn()).toEqual([{ kind: 'startTimer', timerId: '1', durationMs: 5 }]);
   });
 
+  test('what a handler asks for later is refused as what it asks for at once', () => {
+    const run = new ScriptedRun(({ workflow, defineQuery, setHandler, condition, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          setHandler(defineQuery<void>('sneaky'), () => {
+            void Promise.resolve().then(() => sleep(1));
+          });
+          await condition(() => false);
+        },
+      }),
+    );
+    run.start().turn();
+    run.turnAndAnswers({ readOnly: true, queries: [{ name: 'sneaky' }] });
+    expect(run.logged).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('sleep() cannot be used in a query') },
+    ]);
+  });
+
   test('that change something leave that to no later query which sees more of the history', () => {
     const run = new ScriptedRun(({ workflow, defineQuery, defineSignal, setHandler, condition }) =>
       workflow({

@@ -159,6 +159,24 @@ describe('updates', () => {
     ]);
   });
 
+  test('that come with the message which ends the run leave no trace', () => {
+    const run = new ScriptedRun(({ workflow, defineUpdate, defineSignal, setHandler, condition }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          setHandler(defineUpdate<string>('work'), () => 'worked');
+          setHandler(defineSignal('break'), () => {
+            throw new Error('broken');
+          });
+          await condition(() => false);
+        },
+      }),
+    );
+    run.start().turn();
+    const commands = run.signal('break').turn({ updates: [{ updateId: 'u1', name: 'work', input: [] }] });
+    expect(commands).toMatchObject([{ kind: 'failRun', failure: { message: 'broken' } }]);
+  });
+
   test('that complete in the turn that ends the run come before its end', () => {
     const run = new ScriptedRun(({ workflow, defineUpdate, setHandler, condition, sleep }) =>
       workflow({

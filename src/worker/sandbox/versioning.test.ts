@@ -111,6 +111,41 @@ describe('patched', () => {
     expect(plain.completeStep('1').turn()).toMatchObject([{ kind: 'startTimer' }]);
   });
 
+  test('that is deprecated may be marked in another place than before', () => {
+    const run = new ScriptedRun(deprecated);
+    run.start().turn();
+    run.completeStep('1').turn();
+    run.deploy(({ workflow, sleep, deprecatePatch }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          await step('new')();
+          deprecatePatch('change');
+          await sleep(1000);
+          await step('newLast')();
+        },
+      }),
+    );
+    expect(run.fireTimer('1').turn()).toMatchObject([{ stepName: 'newLast' }]);
+  });
+
+  test('that was deprecated last in a turn can be removed', () => {
+    const run = new ScriptedRun(({ workflow, sleep, deprecatePatch }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const done = step('new')();
+          deprecatePatch('change');
+          await done;
+          await sleep(1000);
+        },
+      }),
+    );
+    expect(run.start().turn()).toMatchObject([{ stepName: 'new' }, { kind: 'recordPatch' }]);
+    run.deploy(after);
+    expect(run.completeStep('1').turn()).toMatchObject([{ kind: 'startTimer' }]);
+  });
+
   test('removed without being deprecated is a mismatch', () => {
     const run = new ScriptedRun(patchedCode);
     run.start().turn();
@@ -209,6 +244,40 @@ describe('code that does not fit its history', () => {
     run.deploy(child('a', 'two'));
     expect(run.attempt()).toMatchObject({
       failure: { message: expect.stringContaining('child workflow "a" with id "two"') },
+    });
+  });
+
+  test('another signal to the same workflow, the end of another timer', () => {
+    const signal = (name: string): Source =>
+      new Function(
+        'sdk',
+        `return sdk.workflow({ name: 'test', fn: () => sdk.getExternalWorkflowHandle('other').signal('${name}') });`,
+      ) as Source;
+    const signalling = new ScriptedRun(signal('go'));
+    signalling.start().turn();
+    signalling.deploy(signal('stop'));
+    expect(signalling.attempt()).toMatchObject({
+      failure: { message: expect.stringContaining('signal "stop" to workflow "other"') },
+    });
+    const race = (loser: number): Source =>
+      new Function(
+        'sdk',
+        'step',
+        `const { workflow, sleep, CancellationScope } = sdk;
+         return workflow({ name: 'test', fn: async () => {
+           const scopes = [new CancellationScope(), new CancellationScope()];
+           for (const scope of scopes) void scope.run(() => sleep(1000)).catch(() => {});
+           await step('one')();
+           scopes[${loser}].cancel();
+           await step('two')();
+         } });`,
+      ) as Source;
+    const racing = new ScriptedRun(race(0));
+    racing.start().turn();
+    racing.completeStep('1').turn();
+    racing.deploy(race(1));
+    expect(racing.completeStep('2').attempt()).toMatchObject({
+      failure: { message: expect.stringContaining('the cancellation of timer number 2') },
     });
   });
 

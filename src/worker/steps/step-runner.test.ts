@@ -417,6 +417,20 @@ describe('a step that is stopped', () => {
     },
   );
 
+  test('is not heard any more, but what it has spent until then', async () => {
+    const { runner, sent } = runnerOf({
+      fn: () => {
+        stepContext().cost({ amount: '1' });
+        return untilAborted().catch(() => stepContext().cost({ amount: '2' }));
+      },
+    });
+    runner.run(TASK);
+    await new Promise(setImmediate);
+    runner.stop(ATTEMPT, 'timedOut');
+    await runner.idle();
+    expect(sent).toMatchObject([{ kind: 'stepCosts', ...ATTEMPT, costs: [{ amount: '1' }] }]);
+  });
+
   test('is not stopped for another attempt', async () => {
     const { runner, sent } = runnerOf({
       fn: async () => {
