@@ -1,4 +1,6 @@
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { HttpLimits } from '../../core/bounds/limits.js';
 import { ScriptedEngine } from '../scripted-engine.fixture.js';
@@ -169,6 +171,14 @@ describe('without a token', () => {
   ])('answers requests for the host %s with %i', async (host, status) => {
     await serve();
     expect((await ask('/workflow/catalog', { host })).status).toBe(status);
+  });
+
+  it('answers requests for no host at all with 401', async () => {
+    await serve();
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write('GET /workflow/catalog HTTP/1.0\r\n\r\n');
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   it.each([

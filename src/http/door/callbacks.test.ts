@@ -40,6 +40,12 @@ describe('a call back', () => {
     });
   });
 
+  it('goes to the run that has made it, where the token names one', async () => {
+    await post(`/callback/${tokenFor({ madeBy: 'the-run-that-made-it' })}`, 1);
+    await post(`/callback/${tokenFor()}`, 1);
+    expect(engine.signals.map(({ madeFor }) => madeFor)).toEqual(['the-run-that-made-it', undefined]);
+  });
+
   it('also without a token of the API, and under any name of the server', async () => {
     await server.close();
     await serve();

@@ -51,6 +51,40 @@ it('handles fewer of them in a round when each costs much', async () => {
   expect(perRound.at(-2)).toBeGreaterThan(5);
 });
 
+it('handles more of them again when they cost little', async () => {
+  let computedMs = 0;
+  let costMs = 10;
+  const pace = new Pace(new Inflow(), undefined, () => computedMs);
+  let inThisRound = 0;
+  const call = () => {
+    computedMs += costMs;
+    inThisRound++;
+  };
+  const rounds = async (count: number): Promise<number> => {
+    for (let each = 0; each < count; each++) {
+      inThisRound = 0;
+      await round();
+    }
+    return inThisRound;
+  };
+  for (let i = 0; i < 2_000; i++) pace.enter(call);
+  expect(await rounds(10)).toBeLessThanOrEqual(2);
+  costMs = 0;
+  expect(await rounds(10)).toBeGreaterThan(100);
+});
+
+it('lets nobody overtake those who wait when the flood is over', async () => {
+  const flood = { isFlood: true, mayWait: () => flood.isFlood };
+  const pace = new Pace(flood as unknown as Inflow);
+  const handled: string[] = [];
+  pace.enter(() => handled.push('first'));
+  await round();
+  flood.isFlood = false;
+  pace.enter(() => handled.push('second'));
+  await untilHandled(handled, 2);
+  expect(handled).toEqual(['first', 'second']);
+});
+
 it('lets everybody in first when they flood in, and nobody waits for ever', async () => {
   let now = 0;
   const inflow = new Inflow(() => now);

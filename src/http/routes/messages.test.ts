@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { PerdureError } from '../../core/errors.js';
 import { catalogOf } from '../scripted-engine.fixture.js';
 import { call, engine, post, serve, server, until } from '../served.fixture.js';
 
@@ -20,39 +21,67 @@ it('takes a payload that suits any of the code which is connected, and refuses b
   expect(engine.signals).toHaveLength(2);
 });
 
-it.each(['stop', 'pause', 'resume'])('lets no %s overtake a signal that came before it', async (action) => {
-  const start = await post('/workflow/start', { workflowName: 'wait', input: null, workflowId: 'w' });
-  const { runId } = (await start.json()) as { runId: string };
-  const handed: string[] = [];
-  const run = { workflowId: 'w', runId };
-  const hand = (what: string) => async () => {
-    handed.push(what);
-    return run;
-  };
-  Object.assign(engine, {
-    signal: hand('signal'),
-    cancel: hand('stop'),
-    pause: hand('pause'),
-    resume: hand('resume'),
-  });
-  let lookUp!: () => void;
-  let isLookedUp = false;
-  const { catalog } = engine;
-  // What the signal has to be checked against takes a while to come.
-  engine.catalog = async (name) => {
-    isLookedUp = true;
-    await new Promise<void>((resolve) => {
-      lookUp = resolve;
+it.each(['stop', 'pause', 'resume', 'update'])(
+  'lets no %s overtake a signal that came before it',
+  async (action) => {
+    const start = await post('/workflow/start', { workflowName: 'wait', input: null, workflowId: 'w' });
+    const { runId } = (await start.json()) as { runId: string };
+    const handed: string[] = [];
+    const run = { workflowId: 'w', runId };
+    const hand = (what: string) => async () => {
+      handed.push(what);
+      return run;
+    };
+    Object.assign(engine, {
+      signal: hand('signal'),
+      cancel: hand('stop'),
+      pause: hand('pause'),
+      resume: hand('resume'),
+      update: async () => {
+        handed.push('update');
+      },
     });
-    return catalog.call(engine, name);
-  };
-  const signalled = post('/workflow/w/signal/approve', { payload: 1 });
-  await until(() => isLookedUp);
-  const method = action === 'stop' ? 'PATCH' : 'POST';
-  const acted = call(`/workflow/w/runs/${runId}/${action}`, { method });
-  // Another call that has been through shows that this one has arrived.
-  expect((await call('/workflow/w/status')).status).toBe(200);
-  lookUp();
-  expect([(await signalled).status, (await acted).status]).toEqual([200, 200]);
-  expect(handed).toEqual(['signal', action]);
+    let lookUp!: () => void;
+    let isLookedUp = false;
+    const { catalog } = engine;
+    // What the signal has to be checked against takes a while to come.
+    engine.catalog = async (name) => {
+      if (!isLookedUp) {
+        isLookedUp = true;
+        await new Promise<void>((resolve) => {
+          lookUp = resolve;
+        });
+      }
+      return catalog.call(engine, name);
+    };
+    const signalled = post('/workflow/w/signal/approve', { payload: 1 });
+    await until(() => isLookedUp);
+    const acted =
+      action === 'update'
+        ? post('/workflow/w/update/change', { payload: 1 })
+        : call(`/workflow/w/runs/${runId}/${action}`, { method: action === 'stop' ? 'PATCH' : 'POST' });
+    // Other calls that have been through show that this one has arrived.
+    for (let calls = 0; calls < 5; calls++) expect((await call('/workflow/w/status')).status).toBe(200);
+    lookUp();
+    expect([(await signalled).status, (await acted).status]).toEqual([200, 200]);
+    expect(handed).toEqual(['signal', action]);
+  },
+);
+
+it('refuses what does not fit a closed run only where that would answer: a query', async () => {
+  const inputSchema = { type: 'number' };
+  const handlers = [{ name: 'n', inputSchema }];
+  const entry = { name: 'echo', signals: handlers, queries: handlers, updates: handlers };
+  engine.catalogs.set('default', catalogOf('default', [entry]));
+  await post('/workflow/start', { workflowName: 'echo', input: 1, workflowId: 'closed' });
+  const closed = new PerdureError('WorkflowAlreadyClosedError', 'the run is closed');
+  engine.signal = () => Promise.reject(closed);
+  engine.update = () => Promise.reject(closed);
+  engine.query = async () => undefined;
+  const statusOf = async (kind: string, payload: unknown) =>
+    (await post(`/workflow/closed/${kind}/n`, { payload })).status;
+  expect(await statusOf('signal', 'no number')).toBe(409);
+  expect(await statusOf('update', 'no number')).toBe(409);
+  expect(await statusOf('query', 'no number')).toBe(400);
+  expect(await statusOf('query', 1)).toBe(200);
 });

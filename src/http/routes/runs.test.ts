@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PerdureError } from '../../core/errors.js';
 import { call, engine, post, serve, server, until } from '../served.fixture.js';
 
 afterEach(() => server.close());
@@ -83,6 +84,24 @@ describe('run, status and result', () => {
         expect(await response.json()).toMatchObject({ error: 'WorkflowNotFoundError' });
       }
     }
+  });
+
+  it('answers the input of the first run of a chain, and that of the run itself once the first is gone', async () => {
+    const first = { workflowId: 'w', runId: 'the-first' };
+    await post('/workflow/start', { workflowName: 'wait', input: 'of the latest', workflowId: 'w' });
+    const latest = await engine.describe({ workflowId: 'w' });
+    let isFirstKept = true;
+    engine.describe = async ({ runId }) => {
+      if (runId !== first.runId) return { ...latest, firstRunId: first.runId };
+      if (isFirstKept) return { ...latest, ...first, input: '"of the first"' };
+      throw new PerdureError('WorkflowNotFoundError', 'no such run', first);
+    };
+    const inputOf = async (path: string) => (await call(`/workflow/w/${path}`)).json();
+    expect(await inputOf('input')).toEqual({ ...first, input: 'of the first' });
+    const own = { workflowId: 'w', runId: latest.runId, input: 'of the latest' };
+    expect(await inputOf(`runs/${latest.runId}/input`)).toEqual(own);
+    isFirstKept = false;
+    expect(await inputOf('input')).toEqual(own);
   });
 
   it('limits the calls that wait', async () => {
