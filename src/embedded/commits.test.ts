@@ -188,6 +188,9 @@ describe('a commit that finds no space', () => {
       told.push('start');
       return ref;
     });
+    const repeated = start('c', { idempotency: { key: 'k', fingerprint: 'f' } }).then(() =>
+      told.push('repeated start'),
+    );
     const signal = engine.signal(other, 'A', []).then(() => told.push('signal'));
     // Until the engine has found that there is no space.
     await vi.waitFor(
@@ -197,7 +200,7 @@ describe('a commit that finds no space', () => {
     expect(told).toEqual([]);
     expect(worker.pending('step')).toEqual([]);
     disk.makeSpace();
-    await Promise.all([keyed, signal]);
+    await Promise.all([keyed, repeated, signal]);
     worker.completeStep(await worker.next('step'));
     await turnOf('a', complete());
     expect((await outcome('a'))?.status).toBe('completed');

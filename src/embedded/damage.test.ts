@@ -486,7 +486,8 @@ describe('a run that cannot be saved', () => {
     engine = folder.open({ clock });
     worker = new ScriptedWorker(engine);
     const run = await start('once');
-    const waiting = engine.outcome(run, { waitMs: 10_000 });
+    // Who waits is told at once.
+    const waiting = engine.outcome(run, { waitMs: 600_000 });
     clock.ms += 0.5;
     await worker.turn(timer(1, 60_000.25));
     await expect(waiting).rejects.toMatchObject({ name: 'DataCorruptionError' });

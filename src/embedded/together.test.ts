@@ -124,6 +124,23 @@ describe('what changed together and cannot be written', () => {
   });
 });
 
+it('what a run answers in a turn that cannot be written is told to nobody', async () => {
+  const run = await start('a');
+  await worker.turn();
+  const refused = [engine.update(run, 'any', []), engine.query(run, 'any', [])].map((answer) =>
+    expect(answer).rejects.toMatchObject({ name: 'DataCorruptionError' }),
+  );
+  const task = await worker.next('turn');
+  const commands = task.updates.flatMap(({ updateId }): Command[] => [
+    { kind: 'acceptUpdate', updateId },
+    { kind: 'completeUpdate', updateId, result: '1' },
+  ]);
+  failToSave((workflowId) => workflowId === 'a');
+  const answers = task.queries.map(({ queryId }) => ({ queryId, kind: 'answered' as const, result: '1' }));
+  worker.completeTurn(task, commands, answers);
+  await Promise.all(refused);
+});
+
 describe('a turn that fails half-way through what it asks for', () => {
   it('leaves nothing behind of the runs that it has begun', async () => {
     const parent = await start('a');

@@ -461,6 +461,21 @@ describe('places that are given back', () => {
     }
   });
 
+  it('are not those of updates whose handlers are still at work', async () => {
+    const engine = folder.open({ limits });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const updates = [engine.update(run, 'one', []), engine.update(run, 'two', [])];
+    const task = await worker.next('turn');
+    const accepted = task.updates.map(({ updateId }): Command => ({ kind: 'acceptUpdate', updateId }));
+    worker.completeTurn(task, [...accepted, timer(1, 60_000)]);
+    await engine.recordTrace(run, {});
+    await expect(engine.update(run, 'three', [])).rejects.toMatchObject({ name: 'TooManyRequestsError' });
+    await engine.terminate(run, 'enough');
+    await Promise.allSettled(updates);
+  });
+
   it('are those of workers, however their tasks end', async () => {
     const engine = folder.open();
     const retry = {

@@ -54,6 +54,14 @@ describe('the pages of a history', () => {
     expect((await next).events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
   });
 
+  it('come to a reader who waits from the run that was looked at, also when the next one has begun', async () => {
+    const { runId } = await start('a');
+    const next = engine.history({ workflowId: 'a' }, { afterEventId: 2, limit: 100, waitMs: 600_000 });
+    await worker.turn({ kind: 'continueAsNew', workflowType: 'flow', input: [] });
+    const page = await next;
+    expect([page.runId, page.events.at(-1)?.type]).toEqual([runId, 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW']);
+  });
+
   it('of an open run never end', async () => {
     const run = await start('a');
     await worker.turn(timer(1, 60_000));

@@ -59,6 +59,17 @@ async function pass(ms: number): Promise<void> {
   await engine.recordTrace(run, {});
 }
 
+it('a step that runs whenever the server stops is to blame for nothing, however often that is', async () => {
+  const first = await begin(step(1, 'work', { retry: { ...retry, maximumAttempts: 2 } }));
+  for (let stops = 0; stops < 6; stops++) {
+    await engine.close();
+    engine = folder.open({ clock });
+    worker = new ScriptedWorker(engine);
+    clock.pass(600_000);
+    expect((await worker.next('step')).idempotencyKey).toBe(first.idempotencyKey);
+  }
+});
+
 describe('an attempt that fails', () => {
   it('is repeated after its backoff and not before, with the same idempotency key', async () => {
     const first = await begin(step(1, 'work', { retry }));

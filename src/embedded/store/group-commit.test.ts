@@ -45,6 +45,21 @@ it('acknowledges nothing after a commit whose outcome is unknown, and says so (I
   expect((await again.list({}, { limit: 10 })).runs).toEqual([]);
 });
 
+it('answers nobody who waits for a run when a commit fails: what is known may not be on disk', async () => {
+  const engine = folder.open({ onFatal: () => {} });
+  const run = await engine.start(request);
+  const waiting = [
+    engine.outcome(run, { waitMs: 60_000 }),
+    engine.history(run, { afterEventId: 100, limit: 1, waitMs: 60_000 }),
+  ].map((answer) => expect(answer).rejects.toMatchObject({ name: 'EngineUnavailableError' }));
+  vi.spyOn(Tables.prototype, 'saveRun').mockImplementation(() => {
+    throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+  });
+  await expect(engine.signal(run, 'any', [])).rejects.toMatchObject({ name: 'EngineUnavailableError' });
+  vi.restoreAllMocks();
+  await Promise.all(waiting);
+});
+
 it('tells nobody of a run that is not on disk, also when its start is awaited and the wait is short', async () => {
   const engine = folder.open();
   const run = await engine.start({ ...request, isAwaited: true });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PerdureError } from '../../core/errors.js';
+import { segmentOfId } from '../../core/values/id-segment.js';
 import { call, engine, post, serve, server, until } from '../served.fixture.js';
 
 afterEach(() => server.close());
@@ -102,6 +103,36 @@ describe('run, status and result', () => {
     expect(await inputOf(`runs/${latest.runId}/input`)).toEqual(own);
     isFirstKept = false;
     expect(await inputOf('input')).toEqual(own);
+  });
+
+  it('follows a chain of runs to its last one, and a pinned run nowhere', async () => {
+    const start = await post('/workflow/start', { workflowName: 'echo', input: 1, workflowId: 'w' });
+    const { runId } = (await start.json()) as { runId: string };
+    const { outcome } = engine;
+    let follows: unknown[] = [];
+    engine.outcome = (selector, options: { followChain?: boolean } = {}) => {
+      follows.push(options.followChain);
+      return outcome.call(engine, selector, options);
+    };
+    for (const [path, isFollowed] of [
+      ['result', true],
+      ['result?wait=100', true],
+      [`runs/${runId}/result`, false],
+      [`runs/${runId}/result?wait=100`, false],
+    ] as const) {
+      follows = [];
+      expect((await call(`/workflow/w/${path}`)).status).toBe(200);
+      expect([path, follows]).toEqual([path, [isFollowed]]);
+    }
+    follows = [];
+    expect((await post('/workflow/run', { workflowName: 'echo', input: 1 })).status).toBe(200);
+    expect(follows).toEqual([true]);
+  });
+
+  it.each(['.', '..'])('finds a workflow whose id is %s', async (workflowId) => {
+    await post('/workflow/start', { workflowName: 'echo', input: 1, workflowId });
+    const status = await call(`/workflow/${segmentOfId(workflowId)}/status`);
+    expect(await status.json()).toMatchObject({ workflowId });
   });
 
   it('limits the calls that wait', async () => {

@@ -153,6 +153,19 @@ describe('readers that have all there is', () => {
     for (const { socket } of readers) expect(socket.text).toContain('failed: the disk is gone');
     expect(tails.size).toBe(0);
   });
+
+  it('leave nothing of it in memory', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const tails = new Tails(run.engine);
+    const readers = [follow(run, tails), follow(run, tails)];
+    await until(() => readers.every(({ socket }) => socket.eventIds.length === 1), 'the first');
+    run.grow(3);
+    await until(() => readers.every(({ socket }) => socket.eventIds.length === 4), 'all');
+    await new Promise(setImmediate);
+    expect(tails.of(RUN, { historyLength: 4, isOpen: true }).latest).toBeUndefined();
+    for (const { socket } of readers) socket.close();
+  });
 });
 
 describe('a reader that takes nothing for a while', () => {
