@@ -130,6 +130,29 @@ describe('a turn that ends its worker', () => {
     });
   });
 
+  it('has nothing to do with the next turn of its run, once it has been answered', async () => {
+    const workers = [await join(), await join()];
+    const run = await start('a');
+    const taker = async () => {
+      for (;;) {
+        const index = workers.findIndex((each) => each.pending('turn').length > 0);
+        if (index >= 0) return workers.splice(index, 1)[0]!;
+        await new Promise(setImmediate);
+      }
+    };
+    for (let turns = 0; turns < 3; turns++) {
+      const lost = await taker();
+      lastWords(lost, { turnId: (await lost.next('turn')).turnId });
+      workers.push(await join());
+      const tries = await taker();
+      workers.push(tries);
+      await tries.turn();
+      await engine.recordTrace(run, {});
+      expect((await engine.describe(run)).heldBack).toBeUndefined();
+      await engine.signal(run, 'go', []);
+    }
+  });
+
   it('is remembered when its run has left the memory', async () => {
     await engine.close();
     engine = folder.open({ limits: { cachedRuns: 0 } });

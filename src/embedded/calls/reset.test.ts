@@ -88,6 +88,23 @@ describe('a reset', () => {
     });
   });
 
+  it.each<[string, number | undefined, number]>([
+    ['the last time that the step has completed, if nobody says which', undefined, 2],
+    ['the first time, if that is said', 1, 1],
+    ['the last time, if that is said', 2, 2],
+  ])('goes back to %s', async (_what, occurrence, completions) => {
+    const run = await start('a');
+    await worker.turn(step(1, 'again'));
+    worker.completeStep(await worker.next('step'));
+    await worker.turn(step(2, 'again'));
+    worker.completeStep(await worker.next('step'));
+    await worker.turn(step(3, 'other'));
+    await engine.recordTrace(run, {});
+    const next = await engine.reset(run, { stepName: 'again', ...(occurrence && { occurrence }) });
+    const types = await typesOf(next);
+    expect(types.filter((type) => type === 'ACTIVITY_TASK_COMPLETED')).toHaveLength(completions);
+  });
+
   it('does not start a detached child again beside the one that goes on', async () => {
     const run = await start('a');
     await worker.turn(child(1, 'kid', 'ABANDON'));

@@ -40,6 +40,21 @@ describe('a large family', () => {
     }
   });
 
+  it('is not parted from its parent by retention before all of it has ended', async () => {
+    const root = await stage.start('root');
+    await stage.answer({ root: children('root', CHILDREN, 'TERMINATE') });
+    const expired = () => stage.tables.expiredRuns(Number.MAX_SAFE_INTEGER, 100).map(({ runId }) => runId);
+    const early: boolean[] = [];
+    stage.onCommit = () => {
+      if (stage.tables.closingRuns().length > 0) early.push(expired().includes(root.runId));
+    };
+    await stage.engine.terminate(root, 'enough');
+    await stage.until(hasEnded);
+    expect(early.length).toBeGreaterThan(1);
+    expect(early).not.toContain(true);
+    expect(expired()).toContain(root.runId);
+  });
+
   it('ends after a kill between any two commits, and gets nothing done before', async () => {
     const root = await stage.start('root');
     await stage.answer({ root: children('root', CHILDREN, 'TERMINATE') });

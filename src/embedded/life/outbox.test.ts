@@ -115,6 +115,20 @@ describe('the cancels of one turn', () => {
     });
   });
 
+  it('are not parted from their sender by retention before all have arrived', async () => {
+    const root = await family('ABANDON');
+    const expired = () => stage.tables.expiredRuns(Number.MAX_SAFE_INTEGER, 100).map(({ runId }) => runId);
+    const early: boolean[] = [];
+    stage.onCommit = () => {
+      if (onTheirWay() > 0) early.push(expired().includes(root.runId));
+    };
+    await stage.worker.turn(...cancels(), complete());
+    await stage.until(() => cancelled().length === CHILDREN && onTheirWay() === 0);
+    expect(early.length).toBeGreaterThan(1);
+    expect(early).not.toContain(true);
+    expect(expired()).toContain(root.runId);
+  });
+
   it.each<[string, Command]>([
     ['completes', complete()],
     ['goes on as another run', { kind: 'continueAsNew', workflowType: 'flow', input: [] }],
