@@ -61,13 +61,21 @@ async function pass(ms: number): Promise<void> {
 
 it('a step that runs whenever the server stops is to blame for nothing, however often that is', async () => {
   const first = await begin(step(1, 'work', { retry: { ...retry, maximumAttempts: 2 } }));
-  for (let stops = 0; stops < 6; stops++) {
+  for (let stops = 0; stops < 12; stops++) {
     await engine.close();
     engine = folder.open({ clock });
     worker = new ScriptedWorker(engine);
     clock.pass(600_000);
     expect((await worker.next('step')).idempotencyKey).toBe(first.idempotencyKey);
   }
+});
+
+it('an attempt that says it was cancelled, though nobody has asked for that, has failed', async () => {
+  const { runId, scheduledEventId, attempt } = await begin(step(1, 'work', { retry }));
+  worker.say({ kind: 'stepCancelled', runId, scheduledEventId, attempt });
+  await pass(10_000);
+  worker.completeStep(await worker.next('step'));
+  expect((await closing()).type).toBe('ACTIVITY_TASK_COMPLETED');
 });
 
 describe('an attempt that fails', () => {

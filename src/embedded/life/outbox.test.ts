@@ -148,6 +148,21 @@ describe('the cancels of one turn', () => {
   });
 });
 
+it.each<[string, Command, EventTypeName]>([
+  ['signal', signal('alone', 1), 'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED'],
+  [
+    'cancel',
+    { kind: 'cancelExternal', cancelSeq: '1', workflowId: 'alone' },
+    'REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED',
+  ],
+])('a %s that a run sends to itself finds nobody', async (_what, command, failed) => {
+  await stage.start('alone');
+  await stage.worker.turn(command);
+  const { events } = await turnOf('alone');
+  expect(events.map(({ type }) => type)).toContain(failed);
+  expect(typesOf('alone').filter((type) => type === CANCELLED || type === SIGNALLED)).toEqual([]);
+});
+
 describe('what is on its way', () => {
   const heardBy = (workflowId: string) =>
     typesOf(workflowId).filter((type) => type === CANCELLED || type === SIGNALLED);

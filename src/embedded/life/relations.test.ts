@@ -9,7 +9,7 @@ import { CATALOG, complete, Folder, ScriptedWorker, timer } from '../scripted-wo
 let folder: Folder;
 let engine: EmbeddedEngine;
 let worker: ScriptedWorker;
-const limits = { openDescendants: 6 };
+const limits = { openDescendants: 6, childDepth: 2 };
 beforeEach(() => {
   folder = new Folder();
   engine = folder.open({ limits });
@@ -45,6 +45,16 @@ describe('a child', () => {
     await start('root');
     await turnOf('root', { ...children('root', 1)[0]!, catalog: 'other' } as Command);
     expect(await others.turn(complete())).toMatchObject({ workflowId: 'root/0', catalog: 'other' });
+  });
+
+  it('is nested no deeper than it may be', async () => {
+    const root = await start('root');
+    await turnOf('root', ...children('root', 1));
+    await turnOf('root/0', ...children('root/0', 1));
+    await turnOf('root/0/0', ...children('root/0/0', 1));
+    await engine.recordTrace(root, {});
+    const outcome = await engine.outcome({ workflowId: 'root/0/0' }, { waitMs: 5_000 });
+    expect(outcome?.failure).toMatchObject({ message: expect.stringContaining('deeper than 2 levels') });
   });
 
   it('that ends, is reset and ends again during one turn of its parent has ended once for that', async () => {

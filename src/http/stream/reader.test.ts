@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { costOf } from '../../core/cost/cost.js';
+import { type CostRecord, costOf } from '../../core/cost/cost.js';
 import type { HistoryEvent } from '../../core/history/event.js';
 import type { Engine, HistoryOptions, HistoryPage } from '../../engine.js';
 import { CostFeed, CostLooks } from './costs.js';
@@ -218,6 +218,24 @@ describe('a reader that takes nothing for a while', () => {
     socket.drain();
     await until(isOver, 'the end');
     expect(socket.costs).toEqual([500, 500, 500, 200]);
+    expect(socket.text.indexOf('event: done')).toBeGreaterThan(socket.text.lastIndexOf('event: cost'));
+  });
+
+  it('gets what the run has spent last before the end of it, also when nobody has looked since', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const records: CostRecord[] = [];
+    run.engine.cost = async (_run, _scope, take) => {
+      take({ ...RUN, workflowType: 't', records: [...records] });
+      return { ...RUN, budget: null };
+    };
+    const { socket, isOver } = follow(run, new Tails(run.engine), true);
+    socket.drain();
+    await until(() => socket.eventIds.length === 1 && socket.costs.length === 1, 'the first look');
+    records.push({ ...costOf({ amount: 1 }), at: 1, stepName: 's', activityId: '1', attempt: 1 });
+    run.end();
+    await until(isOver, 'the end');
+    expect(socket.costs).toEqual([0, 1]);
     expect(socket.text.indexOf('event: done')).toBeGreaterThan(socket.text.lastIndexOf('event: cost'));
   });
 
