@@ -146,6 +146,16 @@ describe('the turn after a step', () => {
     expect(await closed()).toMatchObject({ output: '"done"' });
   });
 
+  it('was begun in vain by a worker that is about to go', async () => {
+    await worker.turn(step(1));
+    const task = await worker.next('step');
+    worker.say({ kind: 'draining' });
+    worker.completeTurn(begin(task), [complete('"by who is going"')]);
+    expect((await worker.next('forget')).runId).toBe(run.runId);
+    await new ScriptedWorker(engine).turn(complete());
+    expect(await closed()).toMatchObject({ output: '"done"' });
+  });
+
   it('was begun in vain after an attempt that is over', async () => {
     await worker.turn(step(1, 'work', { startToCloseTimeoutMs: 1_000 }));
     const late = await worker.next('step');

@@ -148,9 +148,21 @@ describe('a turn that ends its worker', () => {
       workers.push(tries);
       await tries.turn();
       await engine.recordTrace(run, {});
-      expect((await engine.describe(run)).heldBack).toBeUndefined();
       await engine.signal(run, 'go', []);
     }
+    const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
+    expect(events.map(({ type }) => type)).not.toContain('WORKFLOW_TASK_FAILED');
+  });
+
+  it('leaves the worker that has tried it alone to others when it has been answered', async () => {
+    const [worker, reserve] = [await join(), await join()];
+    await start('deadly');
+    lastWords(worker, { turnId: (await worker.next('turn')).turnId });
+    const third = await join();
+    expect((await third.turn(complete())).workflowId).toBe('deadly');
+    reserve.lose();
+    await start('afterwards');
+    expect((await third.turn(complete())).workflowId).toBe('afterwards');
   });
 
   it('is remembered when its run has left the memory', async () => {

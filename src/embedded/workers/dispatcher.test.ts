@@ -1,5 +1,6 @@
 /** Who gets which task. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Scheduler, systemScheduler } from '../../core/clock.js';
 import type { EmbeddedEngine } from '../index.js';
 import { CATALOG, complete, Folder, ScriptedWorker, step } from '../scripted-worker.fixture.js';
 
@@ -36,6 +37,27 @@ it('a worker whose turn is wanted no more gets the next one at once', async () =
   expect(worker.pending('turn')).toEqual([]);
   await engine.terminate(run, 'enough');
   expect((await worker.next('turn')).workflowId).toBe('b');
+});
+
+it('a worker that answers keeps what it has, however long that takes', async () => {
+  let looks = 0;
+  const { after } = systemScheduler;
+  // Workers are looked after every quarter of a second, and here much more often.
+  const hasty: Scheduler = {
+    ...systemScheduler,
+    after: (ms, action, isBackground) => after(ms === 250 ? 1 : ms, () => (looks++, action()), isBackground),
+  };
+  await engine.close();
+  engine = folder.open({ scheduler: hasty });
+  const worker = new ScriptedWorker(engine);
+  await start('a');
+  await worker.turn(step(1));
+  const task = await worker.next('step');
+  await expect.poll(() => looks, { interval: 5 }).toBeGreaterThan(100);
+  worker.completeStep(task);
+  const { events } = await worker.turn(complete());
+  expect(events.map(({ type }) => type)).toContain('ACTIVITY_TASK_COMPLETED');
+  expect(worker.pending('stopStep')).toEqual([]);
 });
 
 it('a turn goes to the worker that has least to do', async () => {
