@@ -308,6 +308,7 @@ describe('a reset run and its children', () => {
     const next = await engine.reset(run, { stepName: 'work' });
     await turnOf(next);
     expect((await engine.describe(kept)).status).toBe('running');
+    expect(await typesOf(kept)).not.toContain('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
     await engine.signal(kept, 'end', []);
     await turnOf(kept, complete());
     const turn = await turnOf(next, complete());
