@@ -163,7 +163,7 @@ export class ScriptedEngine implements Engine {
 
   async outcome(
     selector: RunSelector,
-    options: { waitMs?: number; abort?: Abort } = {},
+    options: { waitMs?: number; followChain?: boolean; abort?: Abort } = {},
   ): Promise<RunOutcome | undefined> {
     const run = this.find(selector);
     const { waitMs = 0, abort } = options;

@@ -110,7 +110,7 @@ describe('run, status and result', () => {
     const { runId } = (await start.json()) as { runId: string };
     const { outcome } = engine;
     let follows: unknown[] = [];
-    engine.outcome = (selector, options: { followChain?: boolean } = {}) => {
+    engine.outcome = (selector, options = {}) => {
       follows.push(options.followChain);
       return outcome.call(engine, selector, options);
     };
