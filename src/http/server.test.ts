@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PerdureError } from '../core/errors.js';
-import { call, engine, post, rawExchange, serve, server } from './served.fixture.js';
+import { call, engine, post, rawExchange, serve, server, until } from './served.fixture.js';
 
 afterEach(() => server.close());
 
@@ -228,6 +228,18 @@ describe('conventions', () => {
     await serve({ limits: { headersTimeoutMs: 50, requestTimeoutMs: 50 } });
     expect(await rawExchange(beginning)).toMatch(/^HTTP\/1\.1 408 /);
     expect(engine.starts).toEqual([]);
+  });
+
+  it('answers the calls before it refuses the nonsense behind them', async () => {
+    await post('/workflow/start', { workflowName: 'wait', input: 1, workflowId: 'w' });
+    const exchange = rawExchange(
+      'GET /workflow/w/result?wait=60000 HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n',
+    );
+    await until(() => engine.waitingFor('w') === 1);
+    // Were the nonsense refused at once, that would have happened by now.
+    for (let calls = 0; calls < 5; calls++) await call('/health');
+    engine.end('w', { status: 'completed' });
+    expect((await exchange).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
   });
 
   it('keeps no socket of somebody who sends nonsense and does not go', async () => {

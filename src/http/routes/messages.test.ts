@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { PerdureError } from '../../core/errors.js';
+import { CALLBACK_SIGNAL, FEEDBACK_SIGNAL } from '../../core/run/callback.js';
 import { catalogOf } from '../scripted-engine.fixture.js';
 import { call, engine, post, serve, server, until } from '../served.fixture.js';
 
@@ -84,4 +85,29 @@ it('refuses what does not fit a closed run only where that would answer: a query
   expect(await statusOf('update', 'no number')).toBe(409);
   expect(await statusOf('query', 'no number')).toBe(400);
   expect(await statusOf('query', 1)).toBe(200);
+});
+
+it('hands feedback to the callback that it names, or to whoever has waited longest', async () => {
+  await post('/workflow/start', { workflowName: 'wait', input: null, workflowId: 'w' });
+  for (const body of [{ payload: 1, callbackId: 'c' }, { payload: 2 }])
+    expect((await post('/workflow/w/feedback', body)).status).toBe(200);
+  expect(engine.signals).toMatchObject([
+    { name: CALLBACK_SIGNAL, input: ['"c"', '1'] },
+    { name: FEEDBACK_SIGNAL, input: ['2'] },
+  ]);
+});
+
+it.each(['update', 'query'])('tells who waits for an %s that the server ends', async (kind) => {
+  await post('/workflow/start', { workflowName: 'wait', input: null, workflowId: 'w' });
+  let isAsked = false;
+  engine.update = engine.query = () => {
+    isAsked = true;
+    return new Promise(() => {});
+  };
+  const waiting = post(`/workflow/w/${kind}/n`, {});
+  await until(() => isAsked);
+  await server.close();
+  const answer = await waiting;
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ error: 'EngineUnavailableError' });
 });

@@ -167,6 +167,21 @@ describe('start', () => {
     expect(engine.starts).toMatchObject([{ workflowType: 'echo', catalog: 'default' }]);
   });
 
+  it.each(['', '#'])('checks the input also where the schema names its dialect, with "%s"', async (end) => {
+    const $schema = `https://json-schema.org/draft/2020-12/schema${end}`;
+    const entry = { name: 'echo', inputSchema: { $schema, type: 'number' } };
+    engine.catalogs.set('default', catalogOf('default', [entry]));
+    expect((await post('/workflow/start', { workflowName: 'echo', input: 'text' })).status).toBe(400);
+    expect((await post('/workflow/start', { workflowName: 'echo', input: 1 })).status).toBe(200);
+  });
+
+  it("takes a workflow's own name before an alias of another one", async () => {
+    const entries = [{ name: 'wait' }, { name: 'echo', aliases: ['wait'] }];
+    engine.catalogs.set('default', catalogOf('default', entries));
+    await post('/workflow/start', { workflowName: 'wait', input: 1 });
+    expect(engine.starts).toMatchObject([{ workflowType: 'wait' }]);
+  });
+
   it('takes taskQueue as the deprecated name of catalog, which wins', async () => {
     engine.catalogs.set('blue', { ...engine.catalogs.get('default')!, catalog: 'blue' });
     const old = await post('/workflow/start', { workflowName: 'echo', input: 1, taskQueue: 'blue' });

@@ -180,6 +180,20 @@ describe('cancelling a step', () => {
     ]);
   });
 
+  test('that ends as cancelled on its own is a cancellation to the code', () => {
+    const run = new ScriptedRun(({ workflow }, step) =>
+      workflow({
+        name: 'test',
+        fn: () => step('work')().catch((error: Error) => [error.name, error.message]),
+      }),
+    );
+    run.start().turn();
+    run.failStep('1', { kind: 'cancelled', type: 'CancelledError', message: 'nobody had cancelled it' });
+    expect(run.turn()).toEqual([
+      { kind: 'completeRun', result: '["CancelledError","nobody had cancelled it"]' },
+    ]);
+  });
+
   test('late outcomes of a step that was given up are ignored', () => {
     const run = new ScriptedRun(({ workflow, CancellationScope, sleep }, step) =>
       workflow({

@@ -111,6 +111,13 @@ describe('children', () => {
     expect(run.turn()).toEqual([{ kind: 'cancelRun' }]);
   });
 
+  test('whose outcome is in the history already are not cancelled', () => {
+    const run = new ScriptedRun(parent);
+    run.start().turn();
+    run.cancel().append('CHILD_WORKFLOW_EXECUTION_COMPLETED', { ...run.child('1'), result: '42' });
+    expect(run.turn()).toEqual([{ kind: 'completeRun', result: '42' }]);
+  });
+
   test('that are detached go their own way when the parent is cancelled', () => {
     const run = new ScriptedRun(({ workflow }) => {
       const child = workflow({ name: 'child', fn: async () => {} });

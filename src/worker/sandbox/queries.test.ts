@@ -167,6 +167,28 @@ describe('queries', () => {
     expect(count()).toMatchObject([{ result: '[1,1]' }]);
   });
 
+  test('leave the random numbers of the run as they are', () => {
+    const run = new ScriptedRun(({ workflow, defineQuery, defineSignal, setHandler, condition }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let go = false;
+          setHandler(defineQuery<boolean>('state'), () => go);
+          setHandler(defineSignal('go'), () => {
+            go = true;
+          });
+          const before = Math.random();
+          await condition(() => go);
+          return [before, Math.random()];
+        },
+      }),
+    );
+    run.start().turn();
+    run.turnAndAnswers({ readOnly: true, queries: [{ name: 'state' }] });
+    // The run that was asked goes on, and gives what one gives that nobody has asked.
+    expect(run.signal('go').turn()).toMatchObject([{ kind: 'completeRun' }]);
+  });
+
   test('can ask which handlers there are', () => {
     const run = new ScriptedRun(({ workflow, defineSignal, defineUpdate, setHandler, sleep }) =>
       workflow({

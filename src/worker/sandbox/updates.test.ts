@@ -159,6 +159,27 @@ describe('updates', () => {
     ]);
   });
 
+  test('wait each for its own handler, and reach it once', () => {
+    const run = new ScriptedRun(({ workflow, defineUpdate, setHandler, condition }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          setHandler(defineUpdate<string>('one'), () => 'of one');
+          await null;
+          setHandler(defineUpdate<string>('two'), () => 'of two');
+          await condition(() => false);
+        },
+      }),
+    );
+    const updates = ['two', 'one'].map((name) => ({ updateId: name, name, input: [] }));
+    expect(run.start().turn({ updates })).toEqual([
+      { kind: 'acceptUpdate', updateId: 'one' },
+      { kind: 'completeUpdate', updateId: 'one', result: '"of one"' },
+      { kind: 'acceptUpdate', updateId: 'two' },
+      { kind: 'completeUpdate', updateId: 'two', result: '"of two"' },
+    ]);
+  });
+
   test('that come with the message which ends the run leave no trace', () => {
     const run = new ScriptedRun(({ workflow, defineUpdate, defineSignal, setHandler, condition }) =>
       workflow({

@@ -4,7 +4,7 @@ import { type Log, silentLog } from '../../core/log.js';
 import type { FromWorker, StepTask } from '../../core/task.js';
 import { Outbox } from '../../link/outbox.js';
 import { stepDefinition } from '../../sdk/definition.js';
-import { CancelledError, FatalError } from '../../sdk/errors.js';
+import { CancelledError, FatalError, RetryAfterError, ValidationError } from '../../sdk/errors.js';
 import { z } from '../../sdk/index.js';
 import { step } from '../../sdk/step.js';
 import { type StepContext, stepContext } from '../../sdk/step-context.js';
@@ -210,6 +210,27 @@ describe('a step', () => {
     });
     expect(JSON.stringify(await answer()).length).toBeLessThan(100_000);
   });
+});
+
+test('a step that says when to come back is heard', async () => {
+  const { answer } = runnerOf({
+    fn: () => {
+      throw new RetryAfterError('busy', 5_000);
+    },
+  });
+  expect(await answer()).toMatchObject({ kind: 'stepFailed', retryAfterMs: 5_000 });
+});
+
+test('a step refuses its input only where that does not fit its schema, whatever its code throws', async () => {
+  const thrown = new ValidationError('of something else', []);
+  const { answer } = runnerOf({
+    fn: () => {
+      throw thrown;
+    },
+  });
+  const failed = await answer();
+  expect(failed.kind).toBe('stepFailed');
+  expect(failed).not.toHaveProperty('refusesInput');
 });
 
 describe('stepContext()', () => {

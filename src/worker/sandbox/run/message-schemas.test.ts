@@ -33,6 +33,25 @@ describe('a declared signal', () => {
     ]);
   });
 
+  test('reaches its handler with all that another workflow has sent with it', () => {
+    const run = new ScriptedRun(({ workflow, defineSignal, setHandler, z }) =>
+      workflow({
+        name: 'test',
+        signals: { add: { inputSchema: z.number() } },
+        fn: async () => {
+          const got: unknown[] = [];
+          setHandler(defineSignal<[number, string]>('add'), (...args) => {
+            got.push(args);
+          });
+          return got;
+        },
+      }),
+    );
+    expect(run.start().signal('add', 1, 'more').turn()).toEqual([
+      { kind: 'completeRun', result: '[[1,"more"]]' },
+    ]);
+  });
+
   test('that does not fit is dropped with a line in the log, and the run goes on', () => {
     const run = new ScriptedRun(({ workflow, defineSignal, setHandler, condition, z }) =>
       workflow({
