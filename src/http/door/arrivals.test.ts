@@ -53,3 +53,30 @@ it('does not wait for answers, nor for what could not be prepared, nor for other
   open();
   expect(await Promise.all([never, unanswered])).toEqual(['late', 'answered']);
 });
+
+it('lets nobody overtake those before one that could not be prepared', async () => {
+  const arrivals = new Arrivals();
+  const handed: string[] = [];
+  const { open, opened } = gate();
+  const first = arrivals.inOrder(
+    'one',
+    () => opened,
+    async () => handed.push('first'),
+  );
+  const refused = arrivals.inOrder(
+    'one',
+    () => Promise.reject(new Error('refused')),
+    async () => handed.push('refused'),
+  );
+  const last = arrivals.inOrder(
+    'one',
+    async () => undefined,
+    async () => handed.push('last'),
+  );
+  await expect(refused).rejects.toThrow('refused');
+  await new Promise(setImmediate);
+  expect(handed).toEqual([]);
+  open();
+  await Promise.all([first, last]);
+  expect(handed).toEqual(['first', 'last']);
+});

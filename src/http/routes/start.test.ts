@@ -162,6 +162,14 @@ describe('start', () => {
     expect((await post('/workflow/start', { workflowName: 'echo', input: 1 })).status).toBe(200);
   });
 
+  it('hands on the trace that its caller is in', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await post('/workflow/start', { workflowName: 'echo', input: 1 }, { traceparent });
+    await post('/workflow/start', { workflowName: 'echo', input: 1 });
+    expect(engine.starts[0]?.traceContext).toMatchObject({ traceparent });
+    expect(engine.starts[1]?.traceContext).toBeUndefined();
+  });
+
   it("starts an alias under the workflow's own name", async () => {
     await post('/workflow/start', { workflowName: 'repeat_after_me', input: 1 });
     expect(engine.starts).toMatchObject([{ workflowType: 'echo', catalog: 'default' }]);

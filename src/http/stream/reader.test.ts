@@ -95,7 +95,7 @@ class Socket extends EventEmitter {
   }
 }
 
-function follow(run: GrowingRun, tails: Tails, withCosts = false) {
+function follow(run: GrowingRun, tails: Tails, withCosts = false, stallMs = 60_000) {
   const socket = new Socket();
   const tail = tails.of(RUN, { historyLength: run.events.length, isOpen: true });
   let isOver = false;
@@ -103,7 +103,7 @@ function follow(run: GrowingRun, tails: Tails, withCosts = false) {
     ...{ engine: run.engine, run: RUN, cursor: 0, form: FORM, tail },
     ...(withCosts && { costs: new CostFeed(new CostLooks(run.engine), RUN) }),
     response: socket as unknown as ServerResponse,
-    ...{ keepaliveMs: 60_000, stallMs: 60_000 },
+    ...{ keepaliveMs: 60_000, stallMs },
     describeError: (error) => `failed: ${(error as Error).message}`,
     onEnd: () => {
       isOver = true;
@@ -154,6 +154,20 @@ describe('readers that have all there is', () => {
     expect(tails.size).toBe(0);
   });
 
+  it('go on when another one leaves', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const tails = new Tails(run.engine);
+    const [leaving, staying] = [follow(run, tails), follow(run, tails)];
+    await until(() => [leaving, staying].every(({ socket }) => socket.eventIds.length === 1), 'the first');
+    leaving.socket.close();
+    expect(tails.size).toBe(1);
+    run.grow(1);
+    await until(() => staying.socket.eventIds.length === 2, 'the second');
+    staying.socket.close();
+    expect(tails.size).toBe(0);
+  });
+
   it('leave nothing of it in memory', async () => {
     const run = new GrowingRun();
     run.grow(1);
@@ -192,6 +206,22 @@ describe('a reader that takes nothing for a while', () => {
     slow.socket.close();
     fast.socket.close();
     expect([slow.isOver(), fast.isOver(), tails.size]).toEqual([true, true, 0]);
+  });
+
+  it('is not left when it takes again in time, and is when it does not', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const tails = new Tails(run.engine);
+    const [patient, stalled] = [follow(run, tails, false, 100), follow(run, tails, false, 100)];
+    await until(() => [patient, stalled].every(({ socket }) => socket.eventIds.length === 1), 'the first');
+    for (const { socket } of [patient, stalled]) socket.isFull = true;
+    run.grow(1);
+    await until(() => [patient, stalled].every(({ socket }) => socket.eventIds.length === 2), 'the second');
+    patient.socket.drain();
+    await until(stalled.isOver, 'the end of the one');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(patient.isOver()).toBe(false);
+    patient.socket.close();
   });
 
   it('has one frame of what the run spends on its way, and gets all before the end', async () => {

@@ -181,17 +181,15 @@ describe('cancelling a step', () => {
   });
 
   test('that ends as cancelled on its own is a cancellation to the code', () => {
-    const run = new ScriptedRun(({ workflow }, step) =>
+    const run = new ScriptedRun(({ workflow, CancelledError }, step) =>
       workflow({
         name: 'test',
-        fn: () => step('work')().catch((error: Error) => [error.name, error.message]),
+        fn: () => step('work')().catch((error: Error) => [error instanceof CancelledError, error.message]),
       }),
     );
     run.start().turn();
     run.failStep('1', { kind: 'cancelled', type: 'CancelledError', message: 'nobody had cancelled it' });
-    expect(run.turn()).toEqual([
-      { kind: 'completeRun', result: '["CancelledError","nobody had cancelled it"]' },
-    ]);
+    expect(run.turn()).toEqual([{ kind: 'completeRun', result: '[true,"nobody had cancelled it"]' }]);
   });
 
   test('late outcomes of a step that was given up are ignored', () => {
@@ -328,6 +326,38 @@ describe('cancellation scopes', () => {
     expect(run.fireTimer('1').turn()).toEqual([
       { kind: 'completeRun', result: '["CancelledError","slept"]' },
     ]);
+  });
+
+  test('a scope that is used again is cancelled with its parent again', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const scope = new CancellationScope();
+          await scope.run(() => sleep(1000));
+          await scope.run(() => sleep(2000));
+        },
+      }),
+    );
+    run.start().turn();
+    run.fireTimer('1').turn();
+    expect(run.cancel().turn()).toEqual([{ kind: 'cancelTimer', timerId: '2' }, { kind: 'cancelRun' }]);
+  });
+
+  test('who asks for the request only after it came is told of it', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: () =>
+          CancellationScope.nonCancellable(async () => {
+            await sleep(1000);
+            return CancellationScope.current().cancelRequested.catch((error: Error) => error.name);
+          }),
+      }),
+    );
+    run.start().turn();
+    run.cancel().turn();
+    expect(run.fireTimer('1').turn()).toEqual([{ kind: 'completeRun', result: '"CancelledError"' }]);
   });
 
   test('conditions in a scope are cancelled with it', () => {

@@ -113,6 +113,26 @@ describe('signals', () => {
     expect(run.completeStep('1').turn()).toEqual([{ kind: 'completeRun', result: '1' }]);
   });
 
+  test('whose handler answers at once are not waited for', () => {
+    const run = new ScriptedRun(({ workflow, defineSignal, setHandler, condition, allHandlersFinished }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let handled = 0;
+          setHandler(defineSignal('work'), () => {
+            handled++;
+          });
+          await condition(() => handled === 2);
+          await condition(allHandlersFinished);
+          return handled;
+        },
+      }),
+    );
+    run.start().signal('work').turn();
+    expect(run.signal('work').turn()).toEqual([{ kind: 'completeRun', result: '2' }]);
+    expect(run.logged).toEqual([]);
+  });
+
   test('whose handler is under way when the workflow ends are warned about', () => {
     const run = new ScriptedRun(({ workflow, defineSignal, setHandler, sleep }) =>
       workflow({

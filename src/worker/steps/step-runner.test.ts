@@ -452,6 +452,15 @@ describe('a step that is stopped', () => {
     expect(sent).toMatchObject([{ kind: 'stepCosts', ...ATTEMPT, costs: [{ amount: '1' }] }]);
   });
 
+  test('for two reasons is stopped for the first', async () => {
+    const { runner, until } = runnerOf({ fn: untilAborted });
+    runner.run(TASK);
+    await new Promise(setImmediate);
+    runner.stop(ATTEMPT, 'cancelled');
+    runner.stopAll('the worker is shutting down', true);
+    expect(await until('stepCancelled')).toHaveLength(1);
+  });
+
   test('is not stopped for another attempt', async () => {
     const { runner, sent } = runnerOf({
       fn: async () => {
