@@ -71,7 +71,7 @@ describe('bugs put in on purpose', () => {
   test('a signal handler that drops what comes early is found', async () => {
     const { message, point, cause } = await difference(crashEverywhere(env, collecting(false)));
     expect(point).toContain('late step 1');
-    expect(message).toContain('It waits for a message; it takes signals add');
+    expect(message).toContain('It waits for a message; it takes the signal add');
     expect(cause).toMatchObject({ name: 'WorkflowStuckError' });
     await crashEverywhere(env, collecting(true));
   });
