@@ -476,22 +476,25 @@ describe('the run list', () => {
   });
 });
 
+/** Sound when it is looked over, and then not there: what only a fault of the engine could do. */
+function trapTimer(): ReturnType<typeof timer> {
+  let looks = 0;
+  return {
+    ...timer(2, 1_000),
+    get durationMs(): number {
+      if (++looks > 1) throw new Error('a fault');
+      return 1_000;
+    },
+  } as ReturnType<typeof timer>;
+}
+
 describe('a turn that cannot be recorded', () => {
   it('leaves its run as it was before, and all others alone', async () => {
     const engine = folder.open();
     const worker = new ScriptedWorker(engine);
     const run = await start(engine, 'a');
     const task = await worker.next('turn');
-    let looks = 0;
-    const trap = {
-      ...timer(2, 1_000),
-      get durationMs(): number {
-        // Sound when it is looked over, and then not there: what only a fault of the engine could do.
-        if (++looks > 1) throw new Error('a fault');
-        return 1_000;
-      },
-    } as ReturnType<typeof timer>;
-    worker.completeTurn(task, [timer(1, 60_000), trap]);
+    worker.completeTurn(task, [timer(1, 60_000), trapTimer()]);
     const other = await start(engine, 'b');
     await worker.turn(complete());
     expect(await closed(engine, other)).toMatchObject({ status: 'completed' });
@@ -520,15 +523,7 @@ describe('callers of a run whose turn cannot be recorded', () => {
     const carried = [errorOf(engine.update(run, 'carried', [])), errorOf(engine.query(run, 'carried', []))];
     const second = await worker.next('turn');
     expect([second.updates.length, second.queries.length]).toEqual([1, 1]);
-    let looks = 0;
-    const trap = {
-      ...timer(2, 1_000),
-      get durationMs(): number {
-        if (++looks > 1) throw new Error('a fault');
-        return 1_000;
-      },
-    } as ReturnType<typeof timer>;
-    worker.completeTurn(second, [trap]);
+    worker.completeTurn(second, [trapTimer()]);
     expect(await Promise.all([accepted, ...carried])).toEqual(Array(3).fill('DataCorruptionError'));
   });
 });

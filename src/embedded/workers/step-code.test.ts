@@ -172,6 +172,18 @@ describe('while all slots of the code are taken', () => {
   });
 });
 
+/** A worker of other code, which has refused the step of a run since the code that asked for it is away. */
+async function refusing(): Promise<ScriptedWorker> {
+  const lost = of('v1');
+  await start('a');
+  await lost.turn(step(1));
+  await lost.next('step');
+  const idle = of('v2');
+  lost.lose();
+  refuse(idle, await idle.next('step'));
+  return idle;
+}
+
 describe('other code that refuses the input', () => {
   it('gives the step to the code that asked for it, and nothing is counted', async () => {
     const busy = of('v1', { steps: 1 });
@@ -211,13 +223,7 @@ describe('other code that refuses the input', () => {
   });
 
   it('gives it to third code as well', async () => {
-    const lost = of('v1');
-    await start('a');
-    await lost.turn(step(1));
-    await lost.next('step');
-    const idle = of('v2');
-    lost.lose();
-    refuse(idle, await idle.next('step'));
+    const idle = await refusing();
     const third = of('v3');
     const task = await third.next('step');
     third.completeStep(task);
@@ -227,13 +233,7 @@ describe('other code that refuses the input', () => {
   });
 
   it('fails the step when nobody else has come for ten seconds', async () => {
-    const lost = of('v1');
-    await start('a');
-    await lost.turn(step(1));
-    await lost.next('step');
-    const idle = of('v2');
-    lost.lose();
-    refuse(idle, await idle.next('step'));
+    const idle = await refusing();
     await aLook();
     expect(idle.pending('turn')).toEqual([]);
     skippedMs += 10_000;
@@ -247,13 +247,7 @@ describe('other code that refuses the input', () => {
   });
 
   it('is remembered over a restart', async () => {
-    const lost = of('v1');
-    await start('a');
-    await lost.turn(step(1));
-    await lost.next('step');
-    const idle = of('v2');
-    lost.lose();
-    refuse(idle, await idle.next('step'));
+    await refusing();
     await settled();
     await engine.close();
     engine = open();
