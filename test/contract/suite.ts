@@ -4,7 +4,7 @@
  * Most cases share one system and run side by side, each with ids of its own. Those that disturb others (by stopping
  * workers, deploying other code, killing processes, lowering limits) have a system to themselves and take turns.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../is-alive.js';
 import { afterwardsCases } from './cases/afterwards.js';
 import { authorFunctionCases } from './cases/author-functions.js';
@@ -175,6 +175,7 @@ function systems(startSystem: StartSystem, cacheSize: number) {
       system = await startSystem({ directory: deployment('main'), cacheSize, ...options });
       stage.fill(system, ledger);
     });
+    beforeEach(() => system?.whenBack?.());
     afterAll(async () => {
       const pids = system?.workerPids() ?? [];
       await system?.stop();

@@ -52,6 +52,8 @@ export interface System {
   /** Ends the engine and starts it again on what it had stored; the workers come back by themselves. */
   restartEngine(): Promise<void>;
   stop(): Promise<void>;
+  /** Resolves once a program of others that the system needs, and that has ended by itself, serves again. */
+  whenBack?(): Promise<void>;
   /** Whether the system has ended by itself while the attempt of a step ran, so that the attempt was made again. */
   isCutOff?(attempt: { idempotencyKey: string; attempt: number }): boolean;
 }

@@ -73,6 +73,10 @@ class TemporalSystem extends SystemWithWorkers {
     await this.startEngine();
   }
 
+  whenBack(): Promise<void> {
+    return this.server.whenBack();
+  }
+
   protected launch(options: WorkersOptions) {
     const { pendingPerRun, childDepth } = this.options.limits ?? {};
     const workers = startTemporalWorkers({

@@ -45,9 +45,10 @@ describeTemporal('the dev server', () => {
     const { pid } = server;
     process.kill(pid!, 'SIGKILL');
     await expect.poll(() => server.isRunning && server.pid !== pid).toBe(true);
+    await server.whenBack();
     const connection = Connection.lazy({ address: server.address });
-    const describe = () => connection.workflowService.describeNamespace({ namespace: server.namespace });
-    await expect.poll(() => describe().then(() => true, String)).toBe(true);
+    const { workflowService } = connection;
+    await workflowService.describeNamespace({ namespace: server.namespace });
     await connection.close();
   });
 });

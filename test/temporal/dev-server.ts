@@ -42,6 +42,9 @@ export class DevServer {
   /** The process, from when it serves until it is told to end. */
   #serving: ChildProcess | undefined;
   #output = '';
+  /** While it comes back after it has ended by itself. */
+  #comingBack: Promise<void> | undefined;
+  #isStopped = false;
 
   private constructor(
     private readonly binary: string,
@@ -128,10 +131,28 @@ export class DevServer {
     this.#serving = child;
   }
 
+  /** Resolves at once while it serves, and otherwise when it does again after it has ended by itself. */
+  async whenBack(): Promise<void> {
+    await this.#comingBack;
+  }
+
   /** It has ended though nobody asked it to. Its clients see a server that was away, and whoever reads the output why. */
   #comeBack(how: string): void {
     console.warn(`the Temporal server has ended by itself (${how}) and is started again: ${this.#output}`);
-    this.restart().catch((error: unknown) => console.error(error));
+    const back = this.#restartUntilItServes();
+    this.#comingBack = back;
+    back.catch((error: unknown) => console.error(error));
+  }
+
+  async #restartUntilItServes(): Promise<void> {
+    for (let left = STARTS - 1; ; left--) {
+      try {
+        return await this.restart();
+      } catch (error) {
+        if (left === 0 || this.#isStopped) throw error;
+        console.warn('the Temporal server did not come back, and is started once more:', error);
+      }
+    }
   }
 
   /** As a crash does it, unless told otherwise. Resolves when the process is gone. */
@@ -148,6 +169,7 @@ export class DevServer {
 
   /** Ends it, and removes its state. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     await this.kill();
     await rm(this.folder, { recursive: true, force: true });
   }

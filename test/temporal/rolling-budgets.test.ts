@@ -136,8 +136,10 @@ describeTemporal('a budget while a deployment rolls', { timeout: 3 * WAIT_MS }, 
   const begun = (file: string) => said(file).filter(({ what }) => what === 'begun');
 
   async function spending(run: RunRef) {
-    const records: CostRecord[] = [];
-    const { budget } = await engine.cost(run, 'tree', (each) => records.push(...each.records));
+    const records: (CostRecord & { runId: string })[] = [];
+    const { budget } = await engine.cost(run, 'tree', ({ runId, records: ofOne }) =>
+      records.push(...ofOne.map((record) => ({ ...record, runId }))),
+    );
     return { budget: budget!, records, total: sumOf(records).totals[0]?.amount ?? '0' };
   }
 
@@ -176,7 +178,9 @@ describeTemporal('a budget while a deployment rolls', { timeout: 3 * WAIT_MS }, 
   async function expectExact(run: RunRef, file: string): Promise<string> {
     const { budget, total, records } = await spending(run);
     expect(budget.spent).toBe(total);
-    const told = new Set(records.map(({ activityId, attempt, at }) => `${activityId}/${attempt}/${at}`));
+    const told = new Set(
+      records.map(({ runId, activityId, attempt, at }) => `${runId}/${activityId}/${attempt}/${at}`),
+    );
     expect(told.size).toBe(records.length);
     const surely = said(file).filter(({ what, pid }) => what === 'ended' && !killed.has(pid));
     const atMost = said(file).filter(({ what }) => what === 'ended');
