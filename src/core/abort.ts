@@ -10,7 +10,8 @@ export interface Abort {
 
 export class PlainAbort implements Abort {
   #aborted = false;
-  readonly #listeners = new Set<() => void>();
+  /** Rarely more than one. */
+  #listeners: (() => void)[] = [];
 
   get aborted(): boolean {
     return this.#aborted;
@@ -20,15 +21,17 @@ export class PlainAbort implements Abort {
   abort(): void {
     if (this.#aborted) return;
     this.#aborted = true;
-    for (const listener of this.#listeners) listener();
-    this.#listeners.clear();
+    const listeners = this.#listeners;
+    this.#listeners = [];
+    for (const listener of listeners) listener();
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.add(listener);
+    this.#listeners.push(listener);
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener);
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
   }
 }

@@ -119,7 +119,7 @@ export function makeParts(
     trees: new Trees(clock, tables.openDescendants()),
     chains: new StartsPerMinute(clock),
     dispatcher: new Dispatcher(scheduler, {
-      give: (task, worker) => damage.contain(() => handOut(task, worker)),
+      give: (task, worker, isSuspect) => damage.contain(() => handOut(task, worker, isSuspect)),
       fitsNobody: (task) => damage.contain(() => fitsNobody(task)),
     }),
     observer,
@@ -161,14 +161,14 @@ export function makeParts(
   const payments = new Payments(kernel, lifecycle, purses, damage, piecemeal);
   const guard = new Guard(kernel, space, damage);
 
-  function handOut(task: QueuedTask, worker: WorkerConnection): string | undefined {
+  function handOut(task: QueuedTask, worker: WorkerConnection, isSuspect: boolean): string | undefined {
     switch (task.kind) {
       case 'turn':
-        return turns.handOut(task.runId, worker, task.isSuspect === true);
+        return turns.handOut(task.runId, worker, isSuspect);
       case 'query':
-        return queries.handOut(task.runId, worker, task.isSuspect === true);
+        return queries.handOut(task.runId, worker, isSuspect);
       case 'step':
-        return steps.handOut(task.runId, task.scheduledEventId, worker, task.isSuspect === true);
+        return steps.handOut(task.runId, task.scheduledEventId, worker, isSuspect);
       default:
         return unreachable(task);
     }

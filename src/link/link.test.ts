@@ -399,7 +399,7 @@ describe('frames', () => {
     expect(() => packFrames(messages, 50)).toThrow(/kind forget takes \d+ bytes; a frame may have 50/);
   });
 
-  test('are split before they are made, so that no message is made into text twice', () => {
+  test('are split in one go, so that no message is made into text more than twice', () => {
     let made = 0;
     const messages = Array.from({ length: 16 }, () => ({
       toJSON() {
@@ -408,7 +408,9 @@ describe('frames', () => {
       },
     }));
     expect(packFrames(messages, 300)).toHaveLength(8);
-    expect(made).toBe(16);
+    expect(made).toBe(2 * 16);
+    expect(packFrames(messages)).toHaveLength(1);
+    expect(made).toBe(3 * 16);
   });
 
   test('are measured in bytes', () => {

@@ -22,6 +22,15 @@ export const MAX_FRAME_BYTES = 160 * 1024 * 1024;
 
 /** As few frames as the limit allows, and none is made that is beyond it. Throws when a single message is. */
 export function packFrames(messages: readonly object[], maxBytes = MAX_FRAME_BYTES): Buffer[] {
+  if (messages.length === 0) return [];
+  const text = textOf(messages);
+  const isOneFrame =
+    text !== undefined && (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes);
+  return isOneFrame ? [Buffer.from(text)] : packApart(messages, maxBytes);
+}
+
+/** What is more than one frame is measured message by message, which takes longer and is rare. */
+function packApart(messages: readonly object[], maxBytes: number): Buffer[] {
   const frames: Buffer[] = [];
   let texts: string[] = [];
   let bytes = BRACKETS;

@@ -24,7 +24,7 @@ import type { Outbox, Sender } from '../life/outbox.js';
 import type { Piece } from '../life/piecemeal.js';
 import type { Relations } from '../life/relations.js';
 import { childrenAskedFor, keptEvents } from '../state/reset-point.js';
-import { applyEvent, initialState, type PendingChild } from '../state/run-state.js';
+import { applyEvent, initialState, type RunState } from '../state/run-state.js';
 import { ActiveRun } from '../store/active-run.js';
 import { successorOf } from './outcome.js';
 
@@ -188,7 +188,7 @@ export class Reset {
   }
 
   /** What has become of children that have closed, by the events that asked for them. */
-  #childOutcomes(children: ReadonlyMap<number, PendingChild>): ReadonlyMap<number, NewEvent> {
+  #childOutcomes(children: RunState['children']): ReadonlyMap<number, NewEvent> {
     const outcomes = new Map<number, NewEvent>();
     for (const [id, child] of children) {
       const event = this.relations.closedSince(child);
@@ -248,7 +248,7 @@ function signalsIn(events: readonly HistoryEvent[]): NewEvent[] {
  * that had closed before, as it turned out.
  */
 function childEvents(
-  children: ReadonlyMap<number, PendingChild>,
+  children: RunState['children'],
   cutOff: readonly HistoryEvent[],
   outcomes: ReadonlyMap<number, NewEvent>,
 ): NewEvent[] {

@@ -98,8 +98,8 @@ export class StepDelivery {
         heartbeatTimeoutMs: settings.heartbeatTimeoutMs,
         lastHeartbeat: delivery.heartbeat,
         idempotencyKey: `${runId}/${step.activityId}`,
-        ...(state.started.traceContext && { traceContext: state.started.traceContext }),
-        ...(settings.retry.maximumAttempts === 1 && { isOnlyAttempt: true }),
+        traceContext: state.started.traceContext,
+        isOnlyAttempt: settings.retry.maximumAttempts === 1 || undefined,
         next,
       });
       faultPoint('stepIsOut');

@@ -2,7 +2,7 @@
 import { PerdureError } from '../../core/errors.js';
 import { faultPoint } from '../../core/fault-point.js';
 import type { Command } from '../../core/history/command.js';
-import type { HistoryEvent } from '../../core/history/event.js';
+import type { EventAttributes, HistoryEvent } from '../../core/history/event.js';
 import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
 import type { Outbox } from '../life/outbox.js';
@@ -62,18 +62,10 @@ export class TurnRecord {
     const wasStopNews = state.isStopNews;
     const scheduledEventId = state.turnScheduledEventId!;
     const { startedAt, workflowTime = startedAt } = turn;
-    const started = lifecycle.append(
-      run,
-      {
-        type: 'WORKFLOW_TASK_STARTED',
-        attributes: {
-          scheduledEventId,
-          ...(suggestsContinueAsNew(this.kernel, turn.upTo) && { suggestContinueAsNew: true }),
-          ...(workflowTime !== startedAt && { workflowTime }),
-        },
-      },
-      startedAt,
-    );
+    const attributes: EventAttributes['WORKFLOW_TASK_STARTED'] = { scheduledEventId };
+    if (suggestsContinueAsNew(this.kernel, turn.upTo)) attributes.suggestContinueAsNew = true;
+    if (workflowTime !== startedAt) attributes.workflowTime = workflowTime;
+    const started = lifecycle.append(run, { type: 'WORKFLOW_TASK_STARTED', attributes }, startedAt);
     const now = this.kernel.clock.now();
     lifecycle.append(
       run,
@@ -88,8 +80,9 @@ export class TurnRecord {
       run.format ??= worker.format;
       run.changed = true;
     }
-    const admitted = new Map(turn.updates.map((update) => [update.request.updateId, update.request]));
+    const admitted = byId(turn.updates);
     const appended: HistoryEvent[] = [];
+    const requestOf = (updateId: string) => admitted.get(updateId)?.request;
     for (const command of commands) {
       if (command.kind === 'failRun') {
         const { failure } = command;
@@ -105,7 +98,7 @@ export class TurnRecord {
         );
         continue;
       }
-      const event = eventOfCommand(state, command, admitted, () => this.kernel.ids.newRunId(now));
+      const event = eventOfCommand(state, command, requestOf, () => this.kernel.ids.newRunId(now));
       if (event) appended.push(lifecycle.append(run, event, now));
     }
     this.settleUpdates(run, turn.updates, commands);
@@ -158,7 +151,7 @@ export class TurnRecord {
 
   /** Those that the turn has not answered wait for the next one. */
   settleUpdates(run: ActiveRun, given: readonly AdmittedUpdate[], commands: readonly Command[]): void {
-    const open = new Map(given.map((update) => [update.request.updateId, update]));
+    const open = byId(given);
     for (const command of commands) {
       switch (command.kind) {
         case 'acceptUpdate': {
@@ -194,6 +187,11 @@ export class TurnRecord {
         default:
       }
     }
-    run.admitAgain([...open.values()]);
+    if (open.size > 0) run.admitAgain([...open.values()]);
   }
 }
+
+/** Most turns have none, and need no place for them. */
+const byId = (updates: readonly AdmittedUpdate[]): Map<string, AdmittedUpdate> =>
+  updates.length === 0 ? NONE : new Map(updates.map((update) => [update.request.updateId, update]));
+const NONE = new Map<string, never>();

@@ -34,8 +34,14 @@ export function turnTask(
 /** A turn matches what it asked for with what was scheduled by number and name; the rest would only cost time to send. */
 function forWorker(event: HistoryEvent): HistoryEvent {
   if (event.type !== 'ACTIVITY_TASK_SCHEDULED') return event;
+  const { id, at, type } = event;
   const { activityId, activityType, stepName } = event.attributes;
-  return { ...event, attributes: { activityId, activityType, stepName, input: [], settings: NO_SETTINGS } };
+  return {
+    id,
+    at,
+    type,
+    attributes: { activityId, activityType, stepName, input: [], settings: NO_SETTINGS },
+  };
 }
 
 const NO_SETTINGS = {} as StepSettings;

@@ -251,7 +251,7 @@ export class Lifecycle {
     }
     const extent = run.extent;
     const events = extent.events + 1;
-    const bytes = extent.bytes + eventBytes({ attributes });
+    const bytes = extent.bytes + eventBytes({ type: 'WORKFLOW_EXECUTION_SIGNALED', attributes });
     // One that makes a turn at once is let in, and ends if its history is full.
     if (run.hasTurnToMake && (events >= limits.historyEvents || bytes >= limits.historyBytes)) {
       throw new PerdureError(

@@ -10,11 +10,11 @@ import type { UpdateRequest } from '../../core/task.js';
 import { isWholeMs } from '../../core/values/duration.js';
 import type { RunState } from './run-state.js';
 
-/** The event that records `command`, or undefined when it leaves none. `admitted` are the updates given to the turn. */
+/** The event that records `command`, or undefined when it leaves none. `requestOf`: of the updates given to the turn. */
 export function eventOfCommand(
   state: RunState,
   command: Command,
-  admitted: ReadonlyMap<string, UpdateRequest>,
+  requestOf: (updateId: string) => UpdateRequest | undefined,
   newRunId: () => string,
 ): NewEvent | undefined {
   switch (command.kind) {
@@ -93,7 +93,7 @@ export function eventOfCommand(
       };
     }
     case 'acceptUpdate': {
-      const update = admitted.get(command.updateId);
+      const update = requestOf(command.updateId);
       invariant(update, `run ${state.runId} accepts update ${command.updateId}, which it was not given`);
       return {
         type: 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED',

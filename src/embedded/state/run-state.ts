@@ -20,6 +20,7 @@ import { invariant } from '../../core/invariant.js';
 import { isPauseSignal, type Paused, pausedAfter } from '../../core/run/pause.js';
 import { type RunStatus, STATUS_OF_CLOSE_EVENT } from '../../core/run/run.js';
 import type { Payload } from '../../core/values/json.js';
+import { SparseMap, SparseSet } from '../../core/values/sparse.js';
 import type { TracedRun } from '../../engine.js';
 
 export interface Delivery {
@@ -89,13 +90,13 @@ export interface RunState {
   lastAt: number;
   steps: Map<number, PendingStep>;
   stepByActivityId: Map<string, number>;
-  timers: Map<string, PendingTimer>;
-  children: Map<number, PendingChild>;
+  timers: SparseMap<string, PendingTimer>;
+  children: SparseMap<number, PendingChild>;
   /** Accepted updates whose handler has not returned: id to accepted event. */
-  openUpdates: Map<string, number>;
+  openUpdates: SparseMap<string, number>;
   signalCount: number;
   /** Of the signals that count once. */
-  signalRequests: Set<string>;
+  signalRequests: SparseSet<string>;
   updateCount: number;
   cancelRequested: boolean;
   /** No turn has told the code yet that the run was asked to stop. */
@@ -109,7 +110,7 @@ export interface RunState {
   /** When the run times out. A reset gives it its whole time again. */
   executionExpiresAt: number | undefined;
   /** Children of the part that a reset has cut off: the run may start them again under their ids. */
-  restartableChildren: Set<string>;
+  restartableChildren: SparseSet<string>;
 }
 
 export function initialState(runId: string, first: HistoryEvent): RunState {
@@ -125,11 +126,11 @@ export function initialState(runId: string, first: HistoryEvent): RunState {
     lastAt: first.at,
     steps: new Map(),
     stepByActivityId: new Map(),
-    timers: new Map(),
-    children: new Map(),
-    openUpdates: new Map(),
+    timers: new SparseMap(),
+    children: new SparseMap(),
+    openUpdates: new SparseMap(),
     signalCount: 0,
-    signalRequests: new Set(),
+    signalRequests: new SparseSet(),
     updateCount: 0,
     cancelRequested: false,
     isStopNews: false,
@@ -137,7 +138,7 @@ export function initialState(runId: string, first: HistoryEvent): RunState {
     turnScheduledEventId: undefined,
     hadTurn: false,
     executionExpiresAt: first.attributes.executionExpiresAt,
-    restartableChildren: new Set(),
+    restartableChildren: new SparseSet(),
   };
   applyEvent(state, first);
   return state;

@@ -31,6 +31,10 @@ const NAMES = new Map<number, EventTypeName>(
   Object.entries(EVENT_TYPES).map(([name, number]) => [number, name as EventTypeName]),
 );
 
+const TYPE_TEXTS = Object.fromEntries(
+  Object.entries(EVENT_TYPES).map(([name, number]) => [name, `${number},`]),
+) as Record<EventTypeName, string>;
+
 /** Events in one row, so that a page of a long history reads no more than it needs. */
 const MAX_EVENTS = 500;
 
@@ -47,9 +51,16 @@ export function encodeEvents(events: readonly HistoryEvent[]): Piece[] {
   const pieces: Piece[] = [];
   let text = '';
   let count = 0;
+  // Most events of a commit are of one instant, and the text of so large a number takes its time.
+  let at = Number.NaN;
+  let atText = '';
   for (const event of events) {
+    if (event.at !== at) {
+      at = event.at;
+      atText = `[${at},`;
+    }
     const attributes = JSON.stringify(storedAttributes(event));
-    text += `${text === '' ? '[' : ','}[${event.at},${EVENT_TYPES[event.type]},${attributes}]`;
+    text += `${text === '' ? '[' : ','}${atText}${TYPE_TEXTS[event.type]}${attributes}]`;
     count++;
     if (count >= MAX_EVENTS || text.length >= MAX_LENGTH) {
       pieces.push({ lastEventId: event.id, text: `${text}]` });

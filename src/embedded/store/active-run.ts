@@ -12,6 +12,7 @@ import type { CodeVersion } from '../../core/run/version.js';
 import type { QueryAnswer, TurnFailureCause, UpdateRequest } from '../../core/task.js';
 import type { TraceContext } from '../../core/trace-context.js';
 import type { Payload } from '../../core/values/json.js';
+import { SparseMap, SparseSet } from '../../core/values/sparse.js';
 import { eventBytes } from '../state/event-bytes.js';
 import {
   applyEvent,
@@ -112,7 +113,7 @@ export class ActiveRun {
   /** Steps whose delivery changed since the last commit. */
   readonly changedSteps = new Set<number>();
   /** Steps that have a row. */
-  readonly savedSteps = new Set<number>();
+  readonly savedSteps = new SparseSet<number>();
   /** Steps that a worker has, with the attempt it has. */
   readonly handedOut = new Map<number, number>();
   savedActive = false;
@@ -131,7 +132,7 @@ export class ActiveRun {
   /** Turns in a row that were lost with their worker, and may have been why. */
   lostTurns = 0;
   /** Code that its history does not fit, by the ids of its versions, and how the last of them failed. */
-  readonly misfits = new Set<string>();
+  readonly misfits = new SparseSet<string>();
   /** One of the misfits, which is one only because its worker ended in a turn, once: it may have been something else. */
   doubted: string | undefined;
   failedTurn: FailedTurn | undefined;
@@ -146,7 +147,7 @@ export class ActiveRun {
 
   admitted: AdmittedUpdate[] = [];
   /** Accepted updates whose caller still waits. */
-  readonly accepted = new Map<string, AdmittedUpdate>();
+  readonly accepted = new SparseMap<string, AdmittedUpdate>();
   queries: WaitingQuery[] = [];
   closeEvent: HistoryEvent | undefined;
   /** Listeners know that it is closed. */

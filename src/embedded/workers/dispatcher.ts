@@ -46,7 +46,7 @@ const PROBATION_MS = 1_000;
 /** What is lost with its worker, or left in a restart of the server, is back by then: a step that others refuse fails after it. */
 const MAX_WAIT_FOR_CODE_MS = 10_000;
 
-export type QueuedTask = { runId: string; need: TaskNeed; isSuspect?: boolean } & (
+export type QueuedTask = { runId: string; need: TaskNeed } & (
   | { kind: 'turn'; isUrgent?: boolean }
   | { kind: 'query' }
   | { kind: 'step'; scheduledEventId: number }
@@ -55,8 +55,12 @@ export type QueuedTask = { runId: string; need: TaskNeed; isSuspect?: boolean } 
 /** What is held against a task: nothing, that it was on a worker that ended, or that it has ended workers. */
 export type Suspicion = 'none' | 'suspect' | 'proven';
 
-/** `since`: by the monotonic clock. */
-type WaitingTask = QueuedTask & { since: number };
+/** `since`: by the monotonic clock. The task is not copied: there are a dozen in the life of a short run. */
+interface WaitingTask {
+  task: QueuedTask;
+  isSuspect: boolean;
+  since: number;
+}
 
 interface CatalogQueues {
   workers: Set<WorkerConnection>;
@@ -71,7 +75,7 @@ interface CatalogQueues {
 /** What becomes of a task whose time has come. */
 export interface OnTask {
   /** Hands it to the worker and answers with the task's key; undefined when nobody wants it any more. */
-  give(task: QueuedTask, worker: WorkerConnection): string | undefined;
+  give(task: QueuedTask, worker: WorkerConnection, isSuspect: boolean): string | undefined;
   /** All connected code that has its workflow has been found not to fit its run. */
   fitsNobody(task: QueuedTask): void;
 }
@@ -94,6 +98,8 @@ export class Dispatcher {
   readonly #cachedBy = new Map<string, WorkerConnection>();
   readonly #toPump = new Set<CatalogQueues>();
   #isScheduled = false;
+  /** Near enough for all that is queued until then; the clock would be asked for each otherwise. */
+  #scheduledAt = 0;
   #lastTurnId = 0;
 
   #looks: Timer | undefined;
@@ -140,13 +146,13 @@ export class Dispatcher {
   /** `tree`: what all runs that descend from one run have in common. */
   enqueue(catalog: string, task: QueuedTask, tree: string, suspicion: Suspicion): void {
     const queues = this.#queues(catalog);
-    const waiting = { ...task, isSuspect: suspicion !== 'none', since: this.scheduler.monotonicMs() };
+    this.#schedule(queues);
+    const waiting = { task, isSuspect: suspicion !== 'none', since: this.#scheduledAt };
     const { need } = task;
     if (suspicion === 'suspect') queues.suspects.push(tree, need, waiting);
     else if (suspicion === 'proven') queues.proven.push(tree, need, waiting);
     else if (task.kind === 'step') queues.steps.push(tree, need, waiting);
     else queues.turns.push(tree, need, waiting, task.kind === 'turn' && task.isUrgent);
-    this.#schedule(queues);
   }
 
   /** It takes nothing more, and ends what it has. */
@@ -248,8 +254,8 @@ export class Dispatcher {
       turnsQueued += turns.length;
       stepsQueued += steps.length;
       for (const queue of [suspects, proven]) {
-        for (const { kind } of queue) {
-          if (kind === 'step') stepsQueued++;
+        for (const { task } of queue) {
+          if (task.kind === 'step') stepsQueued++;
           else turnsQueued++;
         }
       }
@@ -267,7 +273,8 @@ export class Dispatcher {
     return this.#queues(catalog).steps.before(
       lane,
       need,
-      (task) => task.kind === 'step' && task.runId === runId && task.scheduledEventId === scheduledEventId,
+      ({ task }) =>
+        task.kind === 'step' && task.runId === runId && task.scheduledEventId === scheduledEventId,
     );
   }
 
@@ -320,6 +327,7 @@ export class Dispatcher {
     this.#toPump.add(queues);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
+    this.#scheduledAt = this.scheduler.monotonicMs();
     queueMicrotask(() => {
       this.#isScheduled = false;
       const due = [...this.#toPump];
@@ -346,8 +354,9 @@ export class Dispatcher {
     const canBeMet = (need: TaskNeed, first: WaitingTask) => workerNow(need, first) !== undefined;
     for (let next = queue.next(canBeMet); next; next = queue.next(canBeMet)) {
       queue.take(next);
-      const { item: task, need } = next;
-      this.onTask.give(task, this.#cacheOf(task) ?? workerNow(need, task)!);
+      const { item: waiting, need } = next;
+      const { task, isSuspect } = waiting;
+      this.onTask.give(task, this.#cacheOf(task) ?? workerNow(need, waiting)!, isSuspect);
     }
   }
 
@@ -356,7 +365,7 @@ export class Dispatcher {
     const now = this.scheduler.monotonicMs();
     const { workers } = queues;
     const standsByFor = (each: WorkerConnection) => each.isReserve && (isAlone ? each.isIdle : mayJoin(each));
-    const amongOthers = ({ need, since }: WaitingTask) =>
+    const amongOthers = ({ task: { need }, since }: WaitingTask) =>
       isReserveAwaited(workers, need, now - since)
         ? undefined
         : workerAfter(
@@ -378,7 +387,7 @@ export class Dispatcher {
         continue;
       }
       queue.take(next);
-      const taskKey = this.onTask.give(suspect, worker);
+      const taskKey = this.onTask.give(suspect.task, worker, suspect.isSuspect);
       if (taskKey === undefined) continue;
       admit(worker, taskKey, now);
       if (isAlone && reserve) worker.sole = taskKey;
@@ -400,7 +409,7 @@ export class Dispatcher {
           refusedSince.set(need.key, since);
           if (now - since < MAX_WAIT_FOR_CODE_MS) continue;
         }
-        for (const task of queue.takeAll(need)) this.onTask.fitsNobody(task);
+        for (const { task } of queue.takeAll(need)) this.onTask.fitsNobody(task);
       }
     }
     queues.refusedSince = refusedSince;

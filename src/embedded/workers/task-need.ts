@@ -16,7 +16,10 @@ export interface TaskNeed extends Need {
 
 const NONE: readonly string[] = [];
 
-export function turnNeed(workflowType: string, misfits: ReadonlySet<string>): TaskNeed {
+export function turnNeed(
+  workflowType: string,
+  misfits: Iterable<string> & { readonly size: number },
+): TaskNeed {
   if (misfits.size === 0) return { key: workflowType, workflowType, misfits: NONE };
   const ids = [...misfits].sort();
   return { key: `${workflowType}!${ids.join('!')}`, workflowType, misfits: ids };
@@ -28,6 +31,7 @@ export function stepNeed(
   codeId = '',
   refusedBy: readonly string[] = NONE,
 ): TaskNeed {
-  const key = [`${workflowType}#${stepName}@${codeId}`, ...refusedBy].join('!');
+  const sought = `${workflowType}#${stepName}@${codeId}`;
+  const key = refusedBy.length === 0 ? sought : `${sought}!${refusedBy.join('!')}`;
   return { key, workflowType, stepName, codeId, misfits: refusedBy };
 }

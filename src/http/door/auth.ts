@@ -116,13 +116,13 @@ function refuseUnlessLocal(
 
 /** Whether listening on `host` keeps other machines out. */
 export function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return name === 'localhost' || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 }
 
 function isLoopbackAuthority(authority: string | undefined): boolean {
-  if (authority === undefined) return false;
-  return isLoopbackHost(authority.replace(/:\d{1,5}$/, ''));
+  return (
+    authority !== undefined && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i.test(authority)
+  );
 }
 
 function isLoopbackOrigin(origin: string): boolean {

@@ -24,9 +24,13 @@ export class Malformed {
   watch(server: Server): void {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const { socket } = request;
-      const unanswered = this.#unanswered.get(socket) ?? new Set();
-      this.#unanswered.set(socket, unanswered.add(request));
-      response.once('close', () => {
+      let unanswered = this.#unanswered.get(socket);
+      if (!unanswered) {
+        unanswered = new Set();
+        this.#unanswered.set(socket, unanswered);
+      }
+      unanswered.add(request);
+      response.on('close', () => {
         unanswered.delete(request);
         if (!this.#isOwedAnswers(socket)) this.#lastWords.get(socket)?.();
       });

@@ -41,7 +41,7 @@ export class Waits {
     const abort = new PlainAbort();
     const hangUp = () => abort.abort();
     this.underWay.add(abort);
-    response.once('close', hangUp);
+    response.on('close', hangUp);
     try {
       return await wait(waitMs, abort);
     } finally {

@@ -42,7 +42,7 @@ export class Histories {
     };
   }
 
-  /** How many bytes the events take, and their places with checksums. */
+  /** How many bytes the events take, and the checksums of what was written, which are over its places as well. */
   append(key: number, events: readonly HistoryEvent[]): { bytes: number; written: string } {
     let bytes = 0;
     let written = '';
@@ -50,7 +50,7 @@ export class Histories {
       const { stored, checksum } = encodeWithChecksum('history', key, lastEventId, text);
       bytes += stored.length;
       this.#sql.insert.run(key, lastEventId, stored, checksum);
-      written += `${key}:${lastEventId}=${checksum};`;
+      written += checksum;
     }
     return { bytes, written };
   }

@@ -27,7 +27,7 @@ export class InboxTable {
       const text = JSON.stringify(events);
       const checksum = checksumOf('inbox', key, seq, text);
       this.#sql.insert.run(key, seq, text, checksum);
-      written += `${key}+${seq}=${checksum};`;
+      written += checksum;
     }
     return written;
   }

@@ -4,7 +4,7 @@ import { versionText } from '../../../core/run/version.js';
 import type { RunRef } from '../../../engine.js';
 import { treeOf } from '../../state/run-state.js';
 import type { ActiveRun } from '../active-run.js';
-import { rowChecksum } from '../checksum.js';
+import { columnsChecksum, rowChecksum } from '../checksum.js';
 import { DamagedRunError } from '../damage.js';
 
 export interface RunRow {
@@ -114,5 +114,4 @@ export function requireSound(row: RunRow, asked: Partial<RunRef> = {}): void {
   throw new DamagedRunError(row.key, 'its row in the run table does not fit its checksum', ref);
 }
 
-const checksumOfRun = (row: WrittenRow): number =>
-  rowChecksum('runs', ...CHECKED.map((column) => row[column]));
+const checksumOfRun = (row: WrittenRow): number => columnsChecksum('runs', row, CHECKED);
