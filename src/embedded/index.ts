@@ -144,7 +144,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
 
   // ── Engine: what changes runs ────────────────────────────────────────────────────────────────────
 
-  async start(request: StartRequest): Promise<RunRef> {
+  start(request: StartRequest): Promise<RunRef> {
     const { guard, starting } = this.#parts;
     return guard.call(() => starting.start(request));
   }
@@ -244,7 +244,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
     return guard.read(() => reading.describe(selector, options));
   }
 
-  async outcome(selector: RunSelector, options: OutcomeOptions = {}): Promise<RunOutcome | undefined> {
+  outcome(selector: RunSelector, options: OutcomeOptions = {}): Promise<RunOutcome | undefined> {
     const { guard, kernel, reading } = this.#parts;
     return guard.read(async () => {
       try {

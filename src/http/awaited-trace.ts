@@ -3,10 +3,10 @@ import type { RunOutcome } from '../engine.js';
 import type { RouteContext } from './context.js';
 
 /** The outcome with its trace, if that is there soon: it is written once the run has closed, which is this very moment. */
-export async function withTrace(
+export function withTrace(
   { traces }: Pick<RouteContext, 'traces'>,
   outcome: RunOutcome,
-): Promise<RunOutcome> {
+): RunOutcome | Promise<RunOutcome> {
   if (!traces || outcome.trace) return outcome;
-  return { ...outcome, trace: await traces.soon(outcome) };
+  return traces.soon(outcome).then((trace) => ({ ...outcome, trace }));
 }

@@ -15,7 +15,7 @@ export class StartTargets {
 
   /** The workflow type that `name` stands for. @throws CatalogNotAvailableError, UnsupportedWorkflowError, ValidationError */
   async resolve(catalogName: string, name: string, input: unknown): Promise<string> {
-    const target = await this.find(catalogName, name);
+    const target = this.targetOf(await this.engine.catalog(catalogName), catalogName, name);
     const { name: workflowType } = target.entry;
     const grounds = groundsForInput(target);
     this.payloads.check(grounds, inputAsTaken(input, grounds), 'input', `workflow "${workflowType}"`);
@@ -24,7 +24,10 @@ export class StartTargets {
 
   /** The workflow that `name` stands for. @throws CatalogNotAvailableError, UnsupportedWorkflowError */
   async find(catalogName: string, name: string): Promise<RegisteredWorkflow> {
-    const catalog = await this.engine.catalog(catalogName);
+    return this.targetOf(await this.engine.catalog(catalogName), catalogName, name);
+  }
+
+  private targetOf(catalog: Catalog | undefined, catalogName: string, name: string): RegisteredWorkflow {
     if (catalog === undefined) {
       throw new PerdureError(
         'CatalogNotAvailableError',

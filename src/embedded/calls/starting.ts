@@ -26,7 +26,7 @@ export class Starting {
     private readonly purses: Purses,
   ) {}
 
-  async start(request: StartRequest): Promise<RunRef> {
+  start(request: StartRequest): RunRef | Promise<RunRef> {
     const { workflowType, catalog, input, idempotency, traceContext, budget } = request;
     const known = idempotency && this.#startedWith(idempotency);
     if (known) return this.guard.durable(known);

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { amountText } from '../../core/cost/cost.js';
 import { PerdureError } from '../../core/errors.js';
-import type { RunRef, StartRequest } from '../../engine.js';
+import type { RunOutcome, RunRef, StartRequest } from '../../engine.js';
 import { withTrace } from '../awaited-trace.js';
 import { callerTrace } from '../caller-trace.js';
 import { JSON_TYPE, type RouteContext } from '../context.js';
@@ -80,13 +80,14 @@ export function startRoutes(app: FastifyInstance, context: RouteContext): void {
       try {
         const run = await start(context, body, headers, reply, true);
         context.bodies.leave(reply.raw);
-        const outcome = await context.waits
-          .hold(reply.raw, waitMs, (ms, abort) =>
+        let outcome: RunOutcome | undefined;
+        try {
+          outcome = await context.waits.hold(reply.raw, waitMs, (ms, abort) =>
             context.engine.outcome(run, { waitMs: ms, followChain: true, abort }),
-          )
-          .catch((thrown: unknown) => {
-            throw afterStart(thrown, run);
-          });
+          );
+        } catch (thrown) {
+          throw afterStart(thrown, run);
+        }
         if (outcome === undefined) throw unfinished(context, run, waitMs);
         const named = await withTrace(context, outcome);
         return reply.header('content-type', JSON_TYPE).send(resultText(named));
