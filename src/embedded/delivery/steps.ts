@@ -305,12 +305,8 @@ export class StepDelivery {
       );
       return;
     }
-    const attributes = {
-      scheduledEventId,
-      startedEventId: 0,
-      latestCancelRequestedEventId: cancelRequestedEventId,
-    };
-    this.lifecycle.receive(run, [withCosts(run, step, { type: 'ACTIVITY_TASK_CANCELED', attributes })]);
+    const cancelled = cancelledUnbegun(scheduledEventId, cancelRequestedEventId);
+    this.lifecycle.receive(run, [withCosts(run, step, cancelled)]);
   }
 
   /** The run has closed: attempts under way are told so, and their answers are stale from now on. */
@@ -386,12 +382,7 @@ export class StepDelivery {
       this.queue.requeue(run, step);
       return;
     }
-    const attributes = {
-      scheduledEventId,
-      startedEventId: 0,
-      latestCancelRequestedEventId: cancelRequestedEventId,
-    };
-    this.endings.close(run, step, { type: 'ACTIVITY_TASK_CANCELED', attributes });
+    this.endings.close(run, step, cancelledUnbegun(scheduledEventId, cancelRequestedEventId));
   }
 
   #timedOut(run: ActiveRun, step: PendingStep, timeout: StepTimeout, timeoutMs: number): void {
@@ -438,4 +429,10 @@ export class StepDelivery {
       worker.send({ kind: 'stopStep', reason, runId, scheduledEventId, attempt: number }),
     );
   }
+}
+
+/** Its end, where none of its code has run since it was queued. */
+function cancelledUnbegun(scheduledEventId: number, latestCancelRequestedEventId: number) {
+  const attributes = { scheduledEventId, startedEventId: 0, latestCancelRequestedEventId };
+  return { type: 'ACTIVITY_TASK_CANCELED', attributes } as const;
 }
