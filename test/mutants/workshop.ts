@@ -48,9 +48,17 @@ export class Workshop {
   async put(mutant: Mutant): Promise<string | undefined> {
     for (const file of mutant.changes) this.#remember(file);
     const refusal = gitApply(this.path, mutant.file);
-    if (refusal === undefined) await this.#build(mutant.changes);
-    else this.#before.clear();
-    return refusal;
+    if (refusal !== undefined) {
+      this.#before.clear();
+      return refusal;
+    }
+    try {
+      await this.#build(mutant.changes);
+      return undefined;
+    } catch (error) {
+      this.restore();
+      return `what it makes of the code cannot be built: ${(error as Error).message}`;
+    }
   }
 
   /** Takes it out again. */
