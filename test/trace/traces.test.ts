@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/core/history/command.js';
 import { newRunId } from '../../src/core/values/id.js';
@@ -196,9 +197,25 @@ describe('many who ask at once', () => {
   });
 
   it('of different runs are served a few at a time', async () => {
-    await open({ mode: 'on-demand', limits: { builtAtOnce: 1 } });
+    let engine!: ReturnType<typeof watched>;
+    await open({
+      mode: 'on-demand',
+      limits: { builtAtOnce: 2 },
+      seen: (real) => {
+        engine = watched(real);
+        return engine.seen;
+      },
+    });
     const runs = await Promise.all(Array.from({ length: 20 }, () => scene.run()));
-    await Promise.all(runs.map((run) => scene.find(run)));
+    engine.shut();
+    const found = runs.map((run) => scene.find(run));
+    await expect.poll(() => engine.reads.length).toBeGreaterThanOrEqual(2);
+    // The others would be there by now.
+    await sleep(200);
+    const { length: built } = engine.reads;
+    engine.open();
+    await Promise.all(found);
+    expect(built).toBe(2);
     expect(runs.every((run) => scene.has(run))).toBe(true);
   });
 });
