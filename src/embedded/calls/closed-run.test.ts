@@ -1,0 +1,35 @@
+/** What a run that has closed answers to messages and to requests to stop. */
+import { describe, expect, it } from 'vitest';
+import { complete, ScriptedWorker } from '../scripted-worker.fixture.js';
+import { folder, start } from '../started-run.fixture.js';
+
+describe('a run that has closed', () => {
+  it('takes no message, and says so', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn(complete());
+    await engine.outcome(run, { waitMs: 5_000 });
+    const isClosed = { name: 'WorkflowAlreadyClosedError' };
+    await expect(engine.signal(run, 'late', [])).rejects.toMatchObject(isClosed);
+    await expect(engine.update(run, 'late', [])).rejects.toMatchObject(isClosed);
+    await expect(engine.terminate(run, 'late')).rejects.toMatchObject(isClosed);
+  });
+
+  it('is what a request to stop is told, which changes nothing', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    expect(await engine.cancel(run)).toEqual({ ...run, status: 'running' });
+    expect(await engine.cancel({ workflowId: 'a' })).toEqual({ ...run, status: 'running' });
+    await worker.turn();
+    await worker.turn({ kind: 'cancelRun' });
+    await engine.outcome(run, { waitMs: 5_000 });
+    const { historyLength } = await engine.describe(run);
+    expect(await engine.cancel(run)).toEqual({ ...run, status: 'cancelled' });
+    expect(await engine.describe(run)).toMatchObject({ historyLength, status: 'cancelled' });
+    await expect(engine.cancel({ workflowId: 'unknown' })).rejects.toMatchObject({
+      name: 'WorkflowNotFoundError',
+    });
+  });
+});
