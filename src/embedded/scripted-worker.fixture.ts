@@ -194,6 +194,15 @@ export function step(
   };
 }
 
+/** The retry policy of a step that may be tried only once. */
+export const once = {
+  initialIntervalMs: 1,
+  backoffCoefficient: 1,
+  maximumIntervalMs: 1,
+  maximumAttempts: 1,
+  nonRetryableErrorTypes: [],
+};
+
 export const child = (
   childSeq: number,
   workflowId: string,

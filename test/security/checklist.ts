@@ -456,7 +456,7 @@ export const RESOURCES: Record<string, Row> = {
     attack: 'lists and histories without end',
     shown: [
       ['src/embedded/memory.test.ts', 'reads a history of large events in parts'],
-      ['src/embedded/engine.test.ts', 'looks through a bounded number of runs a page'],
+      ['src/embedded/run-list.test.ts', 'looks through a bounded number of runs a page'],
     ],
   },
   R03: {
