@@ -10,7 +10,7 @@ const ISOLATION = 'test/contract/cases/isolation.ts';
 const BLAME = 'src/worker/supervision/blame.test.ts';
 const CRASH = 'test/crash/crash.test.ts';
 const CRASH_ROWS = 'test/crash/rows.ts';
-const DAMAGE = 'src/embedded/damage.test.ts';
+const LOST_COMMITS = 'src/embedded/lost-commits.test.ts';
 const DATABASE = 'src/embedded/store/folder/database.test.ts';
 const SCENARIOS = 'test/overload/scenarios.ts';
 
@@ -36,24 +36,24 @@ export const FAULTS: Record<string, Row> = {
   },
   F05: {
     attack: 'a torn log',
-    shown: [[DAMAGE, 'are not suspected when a power cut has torn the last one']],
+    shown: [[LOST_COMMITS, 'are not suspected when a power cut has torn the last one']],
   },
   F06: {
     attack: 'bits flipped in the log',
-    shown: [[DAMAGE, 'wherever a bit of the write-ahead log has flipped']],
+    shown: [[LOST_COMMITS, 'wherever a bit of the write-ahead log has flipped']],
   },
   F07: {
     attack: 'bits flipped in the database',
     shown: [
-      [DAMAGE, 'a page of the file that is damaged'],
+      ['src/embedded/damaged-page.test.ts', 'a page of the file that is damaged'],
       ['test/recovery/damage.test.ts', 'concerns nobody else: one run, and one catalog'],
     ],
   },
   F08: {
     attack: 'files that are removed, replaced or older',
     shown: [
-      [DAMAGE, 'are missed in an older copy of the database'],
-      [DAMAGE, 'stops it, and nothing is written to another timeline'],
+      [LOST_COMMITS, 'are missed in an older copy of the database'],
+      ['src/embedded/file-taken-away.test.ts', 'stops it, and nothing is written to another timeline'],
     ],
   },
   F09: { attack: 'a sync that fails', shown: [[CRASH_ROWS, 'F09 sync']] },
@@ -177,7 +177,7 @@ export const FAULTS: Record<string, Row> = {
     attack: 'files of other versions',
     shown: [
       ['src/embedded/store/folder/schema.test.ts', 'takes over the file of the version before'],
-      [DAMAGE, 'says in words that a schema version of %d does not fit'],
+      ['src/embedded/start-on-damage.test.ts', 'says in words that a schema version of %d does not fit'],
     ],
   },
   F39: {
