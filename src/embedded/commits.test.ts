@@ -52,10 +52,9 @@ describe('a child that the result of a step closes, since its history is full', 
   it.each(['is under way', 'waits'])(
     'is in one commit with its parent, whose turn %s',
     async (parentTurn) => {
-      open({ limits: { historyEvents: 7 } });
+      open({ limits: { historyEvents: 13 } });
       await start('parent');
       await worker.turn(child(1, 'kid'));
-      // The parent has six events, so that it takes one more turn at most.
       const first = await worker.next('turn');
       const second = await worker.next('turn');
       const ofKid = first.workflowId === 'kid' ? first : second;
@@ -63,8 +62,12 @@ describe('a child that the result of a step closes, since its history is full', 
       if (parentTurn === 'waits') worker.completeTurn(ofParent);
       worker.completeTurn(ofKid, [step(1)]);
       worker.completeStep(await worker.next('step'));
+      // Its history has eight events by now, and thirteen with the second step: the parent has nine at most.
+      worker.completeTurn(await worker.next('turn'), [step(2)]);
+      worker.completeStep(await worker.next('step'));
       // The folder looks at both after every commit.
       expect((await outcome('kid'))?.failure).toMatchObject({ type: 'LimitExceededError' });
+      expect((await engine.describe({ workflowId: 'parent' })).status).toBe('running');
     },
   );
 });

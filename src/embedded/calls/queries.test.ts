@@ -114,8 +114,9 @@ describe('a query', () => {
     await query;
   });
 
-  it('and an update are told when the server stops', async () => {
-    const engine = folder.open();
+  it('and an update are told when the server stops', { timeout: 10_000 }, async () => {
+    // They would wait for an hour.
+    const engine = folder.open({ limits: { messageTimeoutMs: 3_600_000 } });
     const worker = new ScriptedWorker(engine);
     const run = await start(engine, 'a');
     await worker.turn();
