@@ -1,7 +1,8 @@
 /** What retention must not remove, and what it must not leave. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Scheduler, systemScheduler } from '../../core/clock.js';
 import type { Command } from '../../core/history/command.js';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
@@ -16,6 +17,7 @@ import {
   timer,
 } from '../scripted-worker.fixture.js';
 import { SettledTime } from '../store/settled-time.js';
+import { Tables } from '../store/tables/tables.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -133,8 +135,8 @@ describe('removal', () => {
     expect(events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_TERMINATED');
   });
 
-  it('is not told of a run that cannot be removed', async () => {
-    const clock = new HandClock();
+  /** Two runs that have closed, of which the first cannot be removed until what this answers with is called. */
+  async function oneOfTwoStays(clock: HandClock): Promise<{ ids: string[]; mend: () => void }> {
     engine = folder.open({ clock, limits: { retentionMs: DAY } });
     worker = new ScriptedWorker(engine);
     const ids: string[] = [];
@@ -143,13 +145,26 @@ describe('removal', () => {
       ids.push(run.runId);
       await worker.turn(complete());
       await engine.outcome(run, { waitMs: 5_000 });
+      clock.ms += 1;
     }
     await engine.close();
-    const db = new Database(join(folder.path, 'perdure.db'));
-    db.exec(`CREATE TRIGGER stays BEFORE DELETE ON runs WHEN old.run_id = '${ids[0]}'
+    const edit = (sql: string) => {
+      const db = new Database(join(folder.path, 'perdure.db'));
+      db.exec(sql);
+      db.close();
+    };
+    edit(`CREATE TRIGGER stays BEFORE DELETE ON runs WHEN old.run_id = '${ids[0]}'
       BEGIN SELECT RAISE(ABORT, 'it cannot be removed'); END`);
-    db.close();
-    engine = folder.open({ clock, limits: { retentionMs: 50 } });
+    return { ids, mend: () => edit('DROP TRIGGER stays') };
+  }
+
+  it.each([
+    ['among others', 100],
+    ['alone', 1],
+  ])('is not told of a run that cannot be removed, and reaches those behind it: %s', async (_how, batch) => {
+    const clock = new HandClock();
+    const { ids, mend } = await oneOfTwoStays(clock);
+    engine = folder.open({ clock, limits: { retentionMs: 50, retentionBatch: batch } });
     const told: string[] = [];
     engine.watch({ removed: (runId) => told.push(runId) });
     clock.ms += 1_000;
@@ -157,9 +172,32 @@ describe('removal', () => {
     expect((await engine.describe({ workflowId: 'stays' })).status).toBe('completed');
     await engine.close();
     expect(told).toEqual([ids[1]]);
-    const after = new Database(join(folder.path, 'perdure.db'));
-    after.exec('DROP TRIGGER stays');
-    after.close();
+    mend();
+  });
+
+  it('goes on after a look at what has expired has met damage', async () => {
+    const clock = new HandClock();
+    const looks = vi.spyOn(Tables.prototype, 'expiredRuns').mockImplementationOnce(() => {
+      throw Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
+    });
+    // The next look is a minute away, and here a moment.
+    const hasty: Scheduler = {
+      ...systemScheduler,
+      after: (ms, action, isBackground) =>
+        systemScheduler.after(ms === 60_000 ? 1 : ms, action, isBackground),
+    };
+    try {
+      engine = folder.open({ clock, scheduler: hasty, limits: { retentionMs: 50 } });
+      worker = new ScriptedWorker(engine);
+      const run = await start('a');
+      await worker.turn(complete());
+      await engine.outcome(run, { waitMs: 5_000 });
+      await expect.poll(() => looks.mock.results[0]?.type, { interval: 5 }).toBe('throw');
+      clock.ms += 1_000;
+      expect(await gone(run)).toBe(true);
+    } finally {
+      looks.mockRestore();
+    }
   });
 
   it('counts from the end of a run, however long ago it was started', async () => {

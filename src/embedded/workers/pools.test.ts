@@ -1,0 +1,58 @@
+/** How long what is held against a task makes it wait for a worker that stands by. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Scheduler, systemScheduler } from '../../core/clock.js';
+import type { EmbeddedEngine } from '../index.js';
+import { CATALOG, complete, Folder, ScriptedWorker } from '../scripted-worker.fixture.js';
+
+const pool = { id: 'pool', size: 1, spares: 1 };
+
+let folder: Folder;
+let engine: EmbeddedEngine;
+/** Time that has passed for the engine and not for the test. */
+let passedMs: number;
+let looks: number;
+/** Workers are looked after every quarter of a second, and here much more often. */
+const hasty: Scheduler = {
+  ...systemScheduler,
+  monotonicMs: () => systemScheduler.monotonicMs() + passedMs,
+  after(ms, action, isBackground) {
+    if (ms !== 250) return systemScheduler.after(ms, action, isBackground);
+    looks++;
+    return systemScheduler.after(1, action, isBackground);
+  },
+};
+
+beforeEach(() => {
+  passedMs = 0;
+  looks = 0;
+  folder = new Folder();
+  engine = folder.open({ scheduler: hasty });
+});
+afterEach(() => folder.remove());
+
+const start = (workflowId: string) =>
+  engine.start({ workflowType: 'flow', catalog: CATALOG, input: [], workflowId });
+
+async function lookedAfter(): Promise<void> {
+  const before = looks;
+  await expect.poll(() => looks, { interval: 2 }).toBeGreaterThan(before + 2);
+}
+
+it('a suspect goes to who works when nobody has come to stand by for ten seconds', async () => {
+  const lost = new ScriptedWorker(engine, { pool });
+  const worker = new ScriptedWorker(engine, { pool });
+  await start('suspect');
+  await lost.next('turn');
+  lost.lose();
+  await start('fine');
+  expect((await worker.turn(complete())).workflowId).toBe('fine');
+  passedMs += 5_000;
+  await lookedAfter();
+  expect(worker.pending('turn')).toEqual([]);
+  passedMs += 6_000;
+  await lookedAfter();
+  expect(worker.pending('turn')).toMatchObject([{ workflowId: 'suspect' }]);
+  await worker.turn(complete());
+  const outcome = await engine.outcome({ workflowId: 'suspect' }, { waitMs: 5_000 });
+  expect(outcome?.status).toBe('completed');
+});
