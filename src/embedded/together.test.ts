@@ -212,3 +212,49 @@ describe('a reset that meets damage', () => {
     });
   });
 });
+
+describe('a run that is set apart before what it has done is on disk', () => {
+  it('leaves nothing there of what is written beside it', async () => {
+    await engine.close();
+    let db!: Database.Database;
+    engine = folder.open({
+      connect: (file, options) => {
+        db = new Database(file, options);
+        return db;
+      },
+      // All that is sent is on its way first, which is a row of its own.
+      limits: { messagesSentAtOnce: 0 },
+    });
+    worker = new ScriptedWorker(engine);
+    await start('target');
+    await worker.turn();
+    const sender = await start('sender');
+    const task = await worker.next('turn');
+    damage(db, sender.runId);
+    worker.completeTurn(task, [
+      { kind: 'signalExternal', signalSeq: '1', workflowId: 'target', signalName: 'news', input: [] },
+    ]);
+    // Whoever reads it finds out, and the turn is still to be committed.
+    await expect(engine.history(sender, { afterEventId: 0, limit: 10 })).rejects.toThrow('damaged');
+    await start('other');
+    expect(db.prepare('SELECT count(*) FROM outbox').pluck().get()).toBe(0);
+    const { events } = await engine.history({ workflowId: 'target' }, { afterEventId: 0, limit: 10 });
+    expect(events.map(({ type }) => type)).not.toContain('WORKFLOW_EXECUTION_SIGNALED');
+  });
+});
+
+describe('a run that is set apart', () => {
+  it('has not been cancelled for the one that asks for it', async () => {
+    const target = await start('target');
+    await worker.turn(timer(1, 60_000));
+    await reopen((db) => damage(db, target.runId));
+    const sender = await start('sender');
+    await worker.turn({ kind: 'cancelExternal', cancelSeq: '1', workflowId: 'target' });
+    const { events } = await worker.next('turn');
+    expect(events.map(({ type }) => type)).toContain('REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED');
+    expect((await engine.describe(sender)).status).toBe('running');
+    await reopen((db) => mend(db, target.runId));
+    const { events: ofTarget } = await engine.history(target, { afterEventId: 0, limit: 10 });
+    expect(ofTarget.map(({ type }) => type)).not.toContain('WORKFLOW_EXECUTION_CANCEL_REQUESTED');
+  });
+});
