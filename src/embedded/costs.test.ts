@@ -116,6 +116,28 @@ describe('what a step has spent', () => {
     expect(await spent()).toBe('7');
   });
 
+  it('is gone from the purse though it is said while the end of its step waits for a turn to end', async () => {
+    await worker.turn(complete());
+    const budget = { amount: '10', currency: 'USD' };
+    run = await engine.start({ workflowType: 'flow', catalog: CATALOG, input: [], workflowId: 'b', budget });
+    const task = await begin({ retry: { ...retry, maximumAttempts: 1 }, startToCloseTimeoutMs: 1_000 });
+    says(task, '1');
+    await engine.signal(run, 'go', []);
+    const turn = await worker.next('turn');
+    clock.pass(1_000);
+    await worker.next('stopStep');
+    says(task, '2');
+    completes(task, '4');
+    // The event that closes the step is what it was when it came.
+    const both = async () => [await spent(), (await engine.cost(run, 'run', () => {})).budget?.spent];
+    expect(await both()).toEqual(['1', '7']);
+    worker.completeTurn(turn, []);
+    expect((await worker.turn(complete())).events.map(({ type }) => type)).toContain(
+      'ACTIVITY_TASK_TIMED_OUT',
+    );
+    expect(await both()).toEqual(['1', '7']);
+  });
+
   it('stays with attempts that fail, time out and are lost', async () => {
     const first = await begin({ retry: { ...retry, maximumAttempts: 0 }, startToCloseTimeoutMs: 5_000 });
     says(first, '1');
