@@ -99,6 +99,15 @@ describe('following one run', () => {
     expect(await follow()).toEqual(['run 1', 'run 2', 'run 3']);
   });
 
+  it.each([
+    'CHILD_WORKFLOW_EXECUTION_COMPLETED',
+    'START_CHILD_WORKFLOW_EXECUTION_FAILED',
+    'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED',
+  ])('goes on after %s, which is the end of something else', async (name) => {
+    server.script(stream([batch([event(1, name)]), batch([event(2, COMPLETED)])]));
+    expect(await follow()).toEqual(['run 1', 'run 2']);
+  });
+
   it('ends when the last event came and the word that it was the last did not', async () => {
     server.script(stream([batch([event(1, COMPLETED)])], 'breaks'));
     expect(await follow()).toEqual(['run 1']);

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 export const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
-export const AREAS = ['embedded', 'worker', 'sdk', 'http', 'stream', 'temporal'] as const;
+export const AREAS = ['embedded', 'worker', 'sdk', 'http', 'stream', 'client', 'temporal'] as const;
 
 export interface Mutant {
   area: string;

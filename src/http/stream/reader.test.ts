@@ -15,6 +15,8 @@ const FORM = { includePayloads: false, hasRunInIds: false };
 /** A run that grows when the test says so. */
 class GrowingRun {
   readonly events: HistoryEvent[] = [];
+  /** How often somebody has asked for what comes next. */
+  waits = 0;
   #hasEnded = false;
   #failure: Error | undefined;
   readonly #grown = new EventEmitter().setMaxListeners(0);
@@ -35,6 +37,11 @@ class GrowingRun {
     this.#grown.emit('grown');
   }
 
+  /** Whoever has waited for more has waited long enough, and is told that there is none yet. */
+  lapse(): void {
+    this.#grown.emit('grown', true);
+  }
+
   /** From now on nothing of it can be read. */
   fail(error: Error): void {
     this.#failure = error;
@@ -44,12 +51,14 @@ class GrowingRun {
   readonly engine = {
     history: async (_run: unknown, options: HistoryOptions): Promise<HistoryPage> => {
       const { afterEventId, limit, waitMs = 0, abort } = options;
+      if (waitMs > 0) this.waits++;
       while (this.events.length <= afterEventId && waitMs > 0 && !abort?.aborted) {
-        await new Promise<void>((resolve) => {
-          this.#grown.once('grown', resolve);
-          abort?.addEventListener('abort', () => resolve());
+        const isLapsed = await new Promise<boolean>((resolve) => {
+          this.#grown.once('grown', (lapses = false) => resolve(lapses));
+          abort?.addEventListener('abort', () => resolve(false));
         });
         if (this.#failure) throw this.#failure;
+        if (isLapsed) break;
       }
       const events = this.events.slice(afterEventId, afterEventId + limit);
       return { runId: 'r', events, ended: this.#hasEnded && events.at(-1) === this.events.at(-1) };
@@ -152,6 +161,20 @@ describe('readers that have all there is', () => {
     await until(() => readers.every(({ isOver }) => isOver()), 'the end');
     for (const { socket } of readers) expect(socket.text).toContain('failed: the disk is gone');
     expect(tails.size).toBe(0);
+  });
+
+  it('go on when nothing has come for as long as the engine waits', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const { socket, isOver } = follow(run, new Tails(run.engine));
+    await until(() => socket.eventIds.length === 1, 'the first');
+    const { waits } = run;
+    run.lapse();
+    await until(() => isOver() || run.waits > waits, 'the next wait');
+    run.grow(1);
+    await until(() => isOver() || socket.eventIds.length === 2, 'the second');
+    expect([isOver(), socket.eventIds]).toEqual([false, [1, 2]]);
+    socket.close();
   });
 
   it('go on when another one leaves', async () => {
