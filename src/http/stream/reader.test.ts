@@ -70,6 +70,8 @@ class GrowingRun {
 class Socket extends EventEmitter {
   text = '';
   isFull = false;
+  /** Whether the end gets through. */
+  takesEnd = true;
   destroyed = false;
 
   write(bytes: Buffer | string): boolean {
@@ -78,7 +80,7 @@ class Socket extends EventEmitter {
   }
   end(bytes: Buffer | string): void {
     this.write(bytes);
-    this.close();
+    if (this.takesEnd) this.close();
   }
   destroy(): void {
     this.close();
@@ -245,6 +247,17 @@ describe('a reader that takes nothing for a while', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(patient.isOver()).toBe(false);
     patient.socket.close();
+  });
+
+  it('is left also when it takes everything but the end', async () => {
+    const run = new GrowingRun();
+    run.grow(1);
+    const { socket, isOver } = follow(run, new Tails(run.engine), false, 20);
+    await until(() => socket.eventIds.length === 1, 'the first');
+    socket.takesEnd = false;
+    run.end();
+    await until(isOver, 'the end');
+    expect(socket.text).toContain('event: done');
   });
 
   it('has one frame of what the run spends on its way, and gets all before the end', async () => {
