@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { HistoryEvent } from '../../core/history/event.js';
-import { Batch, type Form } from './frames.js';
+import { Batch, costFrame, doneFrame, type Form, workflowFrame } from './frames.js';
 
 const FORMS: Form[] = [false, true].flatMap((includePayloads) =>
   [false, true].map((hasRunInIds) => ({ includePayloads, hasRunInIds })),
@@ -45,4 +45,11 @@ it('much is sent in several frames, which follow on each other', () => {
   }
   expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   expect(frames).toBeGreaterThan(2);
+});
+
+it('what carries no events has no id, so that whoever resumes after it has missed none', () => {
+  const terminal: HistoryEvent = { id: 7, at: 1, type: 'WORKFLOW_EXECUTION_COMPLETED', attributes: {} };
+  const metadata = { workflowId: 'w', runId: 'r', historyLength: 7 };
+  for (const frame of [workflowFrame(metadata), costFrame({ records: [] }), doneFrame(terminal)])
+    expect(frame).toMatch(/^event: \w+\ndata: .*\n\n$/);
 });
