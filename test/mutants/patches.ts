@@ -4,7 +4,7 @@
  *
  *   What: acknowledges a signal before it is on disk
  *   Breaks: on disk before it is visible
- *   Found by: src/embedded/arrivals.test.ts
+ *   Found by: src/embedded/whole/arrivals.test.ts
  *   Survives: only where no test can tell the difference, and why
  */
 import { spawnSync } from 'node:child_process';

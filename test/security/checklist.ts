@@ -455,13 +455,13 @@ export const RESOURCES: Record<string, Row> = {
   R02: {
     attack: 'lists and histories without end',
     shown: [
-      ['src/embedded/memory.test.ts', 'reads a history of large events in parts'],
-      ['src/embedded/run-list.test.ts', 'looks through a bounded number of runs a page'],
+      ['src/embedded/whole/memory.test.ts', 'reads a history of large events in parts'],
+      ['src/embedded/whole/run-list.test.ts', 'looks through a bounded number of runs a page'],
     ],
   },
   R03: {
     attack: 'a disk that fills up',
-    shown: [['src/embedded/full-disk.test.ts', 'starts and messages are refused, reads go on']],
+    shown: [['src/embedded/whole/damaged/full-disk.test.ts', 'starts and messages are refused, reads go on']],
   },
   R04: {
     attack: 'storms on one id',

@@ -10,7 +10,7 @@ const ISOLATION = 'test/contract/cases/isolation.ts';
 const BLAME = 'src/worker/supervision/blame.test.ts';
 const CRASH = 'test/crash/crash.test.ts';
 const CRASH_ROWS = 'test/crash/rows.ts';
-const LOST_COMMITS = 'src/embedded/lost-commits.test.ts';
+const LOST_COMMITS = 'src/embedded/whole/damaged/lost-commits.test.ts';
 const DATABASE = 'src/embedded/store/folder/database.test.ts';
 const SCENARIOS = 'test/overload/scenarios.ts';
 
@@ -45,7 +45,7 @@ export const FAULTS: Record<string, Row> = {
   F07: {
     attack: 'bits flipped in the database',
     shown: [
-      ['src/embedded/damaged-page.test.ts', 'a page of the file that is damaged'],
+      ['src/embedded/whole/damaged/damaged-page.test.ts', 'a page of the file that is damaged'],
       ['test/recovery/damage.test.ts', 'concerns nobody else: one run, and one catalog'],
     ],
   },
@@ -53,7 +53,10 @@ export const FAULTS: Record<string, Row> = {
     attack: 'files that are removed, replaced or older',
     shown: [
       [LOST_COMMITS, 'are missed in an older copy of the database'],
-      ['src/embedded/file-taken-away.test.ts', 'stops it, and nothing is written to another timeline'],
+      [
+        'src/embedded/whole/damaged/file-taken-away.test.ts',
+        'stops it, and nothing is written to another timeline',
+      ],
     ],
   },
   F09: { attack: 'a sync that fails', shown: [[CRASH_ROWS, 'F09 sync']] },
@@ -61,7 +64,7 @@ export const FAULTS: Record<string, Row> = {
     attack: 'a full disk',
     shown: [
       ['test/recovery/damage.test.ts', 'keeps the program neither from running nor from starting'],
-      ['src/embedded/full-disk.test.ts', 'starts and messages are refused, reads go on'],
+      ['src/embedded/whole/damaged/full-disk.test.ts', 'starts and messages are refused, reads go on'],
     ],
   },
   F11: {
@@ -148,7 +151,7 @@ export const FAULTS: Record<string, Row> = {
   },
   F33: {
     attack: 'many open runs',
-    shown: [['src/embedded/memory.test.ts', 'holds no more of their inputs than it may']],
+    shown: [['src/embedded/whole/memory.test.ts', 'holds no more of their inputs than it may']],
   },
   F34: {
     attack: 'bodies of every size',
@@ -161,7 +164,7 @@ export const FAULTS: Record<string, Row> = {
   F35: {
     attack: 'a long history',
     shown: [
-      ['src/embedded/memory.test.ts', 'reads a history of large events in parts'],
+      ['src/embedded/whole/memory.test.ts', 'reads a history of large events in parts'],
       [LIMITS, 'a history that grows without end'],
     ],
   },
@@ -177,7 +180,10 @@ export const FAULTS: Record<string, Row> = {
     attack: 'files of other versions',
     shown: [
       ['src/embedded/store/folder/schema.test.ts', 'takes over the file of the version before'],
-      ['src/embedded/start-on-damage.test.ts', 'says in words that a schema version of %d does not fit'],
+      [
+        'src/embedded/whole/damaged/start-on-damage.test.ts',
+        'says in words that a schema version of %d does not fit',
+      ],
     ],
   },
   F39: {
