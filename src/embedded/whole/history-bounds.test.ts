@@ -1,17 +1,9 @@
 /** How far a history may grow, with all that waits to come into it. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
-import { CATALOG, complete, Folder, ScriptedWorker, step, workflow } from '../scripted-worker.fixture.js';
-
-let folder: Folder;
-beforeEach(() => {
-  folder = new Folder();
-});
-afterEach(() => folder.remove());
-
-const start = (engine: EmbeddedEngine, workflowId: string): Promise<RunRef> =>
-  engine.start({ workflowType: 'flow', catalog: CATALOG, input: ['1'], workflowId });
+import { complete, ScriptedWorker, step, workflow } from '../scripted-worker.fixture.js';
+import { folder, start } from '../started-run.fixture.js';
 
 describe('the bytes of a history', () => {
   it('are those that it takes to send it, also after it was read from disk', async () => {
