@@ -58,15 +58,7 @@ export class DevServer {
     const binary = findTemporal();
     if (binary === undefined)
       throw new Error('there is no Temporal server: npm run temporal:install gets one');
-    // The server looks for further ports by itself, and another process may take one of them before it does.
-    for (let left = STARTS - 1; ; left--) {
-      try {
-        return await DevServer.#start(binary, options);
-      } catch (error) {
-        if (left === 0) throw error;
-        console.warn('the Temporal server did not start, and is started anew:', error);
-      }
-    }
+    return startedAtLast(() => DevServer.#start(binary, options));
   }
 
   static async #start(binary: string, options: DevServerOptions): Promise<DevServer> {
@@ -139,20 +131,12 @@ export class DevServer {
   /** It has ended though nobody asked it to. Its clients see a server that was away, and whoever reads the output why. */
   #comeBack(how: string): void {
     console.warn(`the Temporal server has ended by itself (${how}) and is started again: ${this.#output}`);
-    const back = this.#restartUntilItServes();
+    const back = startedAtLast(
+      () => this.restart(),
+      () => !this.#isStopped,
+    );
     this.#comingBack = back;
     back.catch((error: unknown) => console.error(error));
-  }
-
-  async #restartUntilItServes(): Promise<void> {
-    for (let left = STARTS - 1; ; left--) {
-      try {
-        return await this.restart();
-      } catch (error) {
-        if (left === 0 || this.#isStopped) throw error;
-        console.warn('the Temporal server did not come back, and is started once more:', error);
-      }
-    }
   }
 
   /** As a crash does it, unless told otherwise. Resolves when the process is gone. */
@@ -206,6 +190,18 @@ export class DevServer {
       }
     } finally {
       await connection.close();
+    }
+  }
+}
+
+/** The server looks for further ports by itself, and another process may take one of them before it does. */
+async function startedAtLast<T>(start: () => Promise<T>, isWanted = () => true): Promise<T> {
+  for (let left = STARTS - 1; ; left--) {
+    try {
+      return await start();
+    } catch (error) {
+      if (left === 0 || !isWanted()) throw error;
+      console.warn('the Temporal server did not start, and is started anew:', error);
     }
   }
 }
