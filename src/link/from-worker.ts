@@ -20,9 +20,7 @@ type Check = (value: Fields) => boolean;
 /** What is wrong with `value`, or undefined when it is a message. */
 export function shapeProblem(value: unknown): string | undefined {
   if (!isObject(value)) return 'not an object';
-  const check = Object.hasOwn(MESSAGES, value.kind as PropertyKey)
-    ? MESSAGES[value.kind as FromWorker['kind']]
-    : undefined;
+  const check = MESSAGE_CHECKS.get(value.kind);
   if (!check) return `unknown kind ${JSON.stringify(value.kind)?.slice(0, 50)}`;
   if (!check(value)) return `a field of ${String(value.kind)} is missing or of the wrong type`;
   return value.kind === 'register' ? catalogProblem(value.workflows as RegisteredWorkflow[]) : undefined;
@@ -114,9 +112,12 @@ const COMMANDS: {
   continueAsNew: (c) => isText(c.workflowType) && isInput(c.input),
 };
 
+/** One look for every message that arrives, whatever its kind is said to be. */
+const byKind = (checks: object): ReadonlyMap<unknown, Check> => new Map(Object.entries(checks));
+const COMMAND_CHECKS = byKind(COMMANDS);
+
 function isCommand(value: unknown): boolean {
-  if (!isObject(value) || !Object.hasOwn(COMMANDS, value.kind as PropertyKey)) return false;
-  return (COMMANDS[value.kind as CommandKind] as Check)(value);
+  return isObject(value) && COMMAND_CHECKS.get(value.kind)?.(value) === true;
 }
 
 function isAnswer(value: unknown): boolean {
@@ -239,3 +240,5 @@ const MESSAGES: Record<FromWorker['kind'], Check> = {
     (m.culprit === undefined || isCulprit(m.culprit)),
   draining: () => true,
 };
+
+const MESSAGE_CHECKS = byKind(MESSAGES);

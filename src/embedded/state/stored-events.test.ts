@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HistoryEvent } from '../../core/history/event.js';
+import { EVENT_TYPES, type HistoryEvent } from '../../core/history/event.js';
 import { DEFAULT_START_TO_CLOSE_MS, DEFAULT_STEP_RETRY } from '../../core/run/retry.js';
 import { decodeEvents, encodeEvents } from './stored-events.js';
 
@@ -46,6 +46,38 @@ describe('stored events', () => {
       },
     ]);
   });
+
+  it.each<Pick<HistoryEvent, 'type' | 'attributes'>>([
+    { type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 2 } },
+    { type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId: 2 } },
+    {
+      type: 'WORKFLOW_TASK_STARTED',
+      attributes: { scheduledEventId: 2, suggestContinueAsNew: true, workflowTime: 1_800_000_000_001 },
+    },
+    {
+      type: 'WORKFLOW_TASK_STARTED',
+      attributes: { scheduledEventId: 2, suggestContinueAsNew: false, workflowTime: undefined },
+    },
+    { type: 'WORKFLOW_TASK_COMPLETED', attributes: { scheduledEventId: 2, startedEventId: 3 } },
+    {
+      type: 'ACTIVITY_TASK_STARTED',
+      attributes: { scheduledEventId: 5, attempt: 1, lastFailure: undefined },
+    },
+    {
+      type: 'ACTIVITY_TASK_STARTED',
+      attributes: {
+        scheduledEventId: 5,
+        attempt: 3,
+        lastFailure: { kind: 'application', type: 'Error', message: 'he said "no"\n\ud83d' },
+      },
+    },
+  ] as Pick<HistoryEvent, 'type' | 'attributes'>[])(
+    'put together by hand, have the text that JSON gives them: $type $attributes',
+    (event) => {
+      const [piece] = encodeEvents([{ id: 1, at: 5, ...event } as HistoryEvent]);
+      expect(piece!.text).toBe(`[[5,${EVENT_TYPES[event.type]},${JSON.stringify(event.attributes)}]]`);
+    },
+  );
 
   it('can be read in the form that came before', () => {
     expect(decodeEvents({ text: JSON.stringify(events), lastEventId: 18 })).toEqual(events);
