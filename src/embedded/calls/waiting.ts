@@ -1,9 +1,10 @@
 /** Callers that wait for something of a run to be on disk: its next event, or its end. */
 import type { Abort } from '../../core/abort.js';
 import type { Scheduler } from '../../core/clock.js';
+import { TurnoverMap } from '../../core/values/turnover.js';
 
 export class Waiters<T> {
-  readonly #byRun = new Map<string, Set<(value: T | undefined) => void>>();
+  readonly #byRun = new TurnoverMap<string, Set<(value: T | undefined) => void>>();
 
   constructor(private readonly scheduler: Scheduler) {}
 

@@ -18,6 +18,7 @@
 
 import { inflow } from '../../core/bounds/inflow.js';
 import type { Scheduler, Timer } from '../../core/clock.js';
+import { TurnoverMap } from '../../core/values/turnover.js';
 import type { EngineObserver } from '../../engine.js';
 import type { ActiveRun } from './active-run.js';
 import { storageFailure } from './damage.js';
@@ -56,7 +57,7 @@ export class GroupCommit {
   #isScheduled = false;
   #timer: Timer | undefined;
   /** Runs with nothing but changes that may wait, and since when. */
-  readonly #keptBack = new Map<ActiveRun, number>();
+  readonly #keptBack = new TurnoverMap<ActiveRun, number>();
   #isKeepingBack = false;
   #failure: Error | undefined;
   /** While the commit cannot be made: when it is tried again, and whether the disk is full. */

@@ -9,6 +9,7 @@
  */
 import { PerdureError } from '../../core/errors.js';
 import { InvariantError } from '../../core/invariant.js';
+import { TurnoverMap } from '../../core/values/turnover.js';
 import type { RunRef, RunSelector } from '../../engine.js';
 import type { ActiveRun } from './active-run.js';
 import { DamagedRowError, DamagedRunError, isCorruption } from './damage.js';
@@ -27,9 +28,9 @@ export interface SetApart extends RunRef {
 }
 
 export class Runs {
-  readonly #active = new Map<string, ActiveRun>();
+  readonly #active = new TurnoverMap<string, ActiveRun>();
   /** The latest run of a workflow id, when that is in memory. */
-  readonly #latest = new Map<string, ActiveRun>();
+  readonly #latest = new TurnoverMap<string, ActiveRun>();
   /** Runs that are set apart, by id. */
   readonly #damaged = new Map<string, PerdureError>();
   /** The same by their keys, which say whose row it is also where the id in it is damaged. */

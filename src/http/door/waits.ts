@@ -5,13 +5,14 @@
 import type { ServerResponse } from 'node:http';
 import { type Abort, PlainAbort } from '../../core/abort.js';
 import { PerdureError } from '../../core/errors.js';
+import { TurnoverSet } from '../../core/values/turnover.js';
 
 /** Waits `waitMs` for something, or until `abort` fires; undefined when it did not come. */
 type Wait<T> = (waitMs: number, abort?: Abort) => Promise<T | undefined>;
 
 export class Waits {
   private count = 0;
-  private readonly underWay = new Set<{ abort(): void }>();
+  private readonly underWay = new TurnoverSet<{ abort(): void }>();
   private isDraining = false;
 
   constructor(private readonly limit: number) {}
