@@ -9,7 +9,7 @@ import type { TurnTask } from '../../core/task.js';
 import type { LogLevel } from '../../sdk/runtime.js';
 import type { LibraryBundle, WorkflowBundle } from '../loading/bundle.js';
 import { harden, installGlobals } from './environment.js';
-import type { HostGlobals } from './realm/borrowed.js';
+import { ask, type HostGlobals } from './realm/borrowed.js';
 import { type Compile, LoadError, Modules } from './realm/modules.js';
 import { type HostStorage, lazyScopes } from './realm/scopes.js';
 import { hardenZod, ZOD_OBJECTS } from './realm/zod.js';
@@ -61,8 +61,8 @@ export function start(bridge: HostBridge): Inside {
       bridge.drain();
     },
     endTurn: () => rejections.endTurn(),
-    callbackUrl: bridge.callbackUrl,
-    log: bridge.log,
+    callbackUrl: (callback: CallbackRef) => ask(() => bridge.callbackUrl(callback)),
+    log: (level: LogLevel, fields: object, message: string) => ask(() => bridge.log(level, fields, message)),
     replayed: bridge.replayed,
     stacks: bridge.stacks,
     scopes: lazyScopes(bridge.scopes),

@@ -26,7 +26,10 @@ export function borrowedGlobals(host: HostGlobals): Record<string, unknown> {
   };
 }
 
-/** What the host answers. An error of the host's is thrown as one that is made in here. */
+/**
+ * What the host answers. An error of the host's is thrown as one that is made in here. Every call of the host goes through
+ * this, those that cannot fail too: the stack may end within any of them, and that is an error of the host's.
+ */
 export function ask<T>(question: () => T): T {
   try {
     return question();
@@ -61,7 +64,7 @@ function urlGlobals(host: HostGlobals): Record<string, unknown> {
       this.#host = ask(() => new host.URLSearchParams(given as [string, string][]));
     }
     get size(): number {
-      return this.#host.size;
+      return ask(() => this.#host.size);
     }
     append(name: unknown, value: unknown): void {
       ask(() => this.#host.append(String(name), String(value)));
@@ -70,27 +73,30 @@ function urlGlobals(host: HostGlobals): Record<string, unknown> {
       ask(() => this.#host.set(String(name), String(value)));
     }
     delete(name: unknown, value?: unknown): void {
-      if (value === undefined) this.#host.delete(String(name));
-      else this.#host.delete(String(name), String(value));
+      const text = String(name);
+      ask(() => (value === undefined ? this.#host.delete(text) : this.#host.delete(text, String(value))));
     }
     get(name: unknown): string | null {
-      return this.#host.get(String(name));
+      return ask(() => this.#host.get(String(name)));
     }
     getAll(name: unknown): string[] {
-      return [...this.#host.getAll(String(name))];
+      return ask(() => [...this.#host.getAll(String(name))]);
     }
     has(name: unknown, value?: unknown): boolean {
-      return value === undefined ? this.#host.has(String(name)) : this.#host.has(String(name), String(value));
+      const text = String(name);
+      return ask(() => (value === undefined ? this.#host.has(text) : this.#host.has(text, String(value))));
     }
     sort(): void {
-      this.#host.sort();
+      ask(() => this.#host.sort());
     }
     forEach(fn: (value: string, name: string, all: URLSearchParams) => void, thisArg?: unknown): void {
       for (const [name, value] of this) fn.call(thisArg, value, name, this);
     }
     entries(): IterableIterator<[string, string]> {
       const pairs: [string, string][] = [];
-      for (const [name, value] of this.#host) pairs.push([name, value]);
+      ask(() => {
+        for (const [name, value] of this.#host) pairs.push([name, value]);
+      });
       return pairs[Symbol.iterator]();
     }
     keys(): IterableIterator<string> {
@@ -103,7 +109,7 @@ function urlGlobals(host: HostGlobals): Record<string, unknown> {
       return this.entries();
     }
     toString(): string {
-      return this.#host.toString();
+      return ask(() => this.#host.toString());
     }
     get [Symbol.toStringTag](): string {
       return 'URLSearchParams';
@@ -119,20 +125,22 @@ function urlGlobals(host: HostGlobals): Record<string, unknown> {
       this.#host = ask(() => new host.URL(text, from));
     }
     static canParse(url: unknown, base?: unknown): boolean {
-      return host.URL.canParse(String(url), base === undefined ? undefined : String(base));
+      const text = String(url);
+      const from = base === undefined ? undefined : String(base);
+      return ask(() => host.URL.canParse(text, from));
     }
     get searchParams(): URLSearchParams {
-      this.#params ??= paramsOf(this.#host.searchParams);
+      this.#params ??= paramsOf(ask(() => this.#host.searchParams));
       return this.#params;
     }
     get origin(): string {
-      return this.#host.origin;
+      return ask(() => this.#host.origin);
     }
     toString(): string {
-      return this.#host.href;
+      return ask(() => this.#host.href);
     }
     toJSON(): string {
-      return this.#host.href;
+      return ask(() => this.#host.href);
     }
     get [Symbol.toStringTag](): string {
       return 'URL';
@@ -143,7 +151,7 @@ function urlGlobals(host: HostGlobals): Record<string, unknown> {
           enumerable: true,
           configurable: true,
           get(this: URL) {
-            return this.#host[part];
+            return ask(() => this.#host[part]);
           },
           set(this: URL, value: unknown) {
             const text = String(value);
@@ -173,12 +181,12 @@ const URL_PARTS = [
 
 function textGlobals(host: HostGlobals): Record<string, unknown> {
   class TextEncoder {
-    readonly #host = new host.TextEncoder();
+    readonly #host = ask(() => new host.TextEncoder());
     get encoding(): string {
-      return this.#host.encoding;
+      return ask(() => this.#host.encoding);
     }
     encode(text: unknown = ''): Uint8Array {
-      return new Uint8Array(this.#host.encode(String(text)));
+      return new Uint8Array(ask(() => this.#host.encode(String(text))));
     }
     encodeInto(text: unknown, target: Uint8Array): { read: number; written: number } {
       const { read, written } = ask(() => this.#host.encodeInto(String(text), target));
@@ -191,13 +199,13 @@ function textGlobals(host: HostGlobals): Record<string, unknown> {
       this.#host = ask(() => new host.TextDecoder(String(label), options));
     }
     get encoding(): string {
-      return this.#host.encoding;
+      return ask(() => this.#host.encoding);
     }
     get fatal(): boolean {
-      return this.#host.fatal;
+      return ask(() => this.#host.fatal);
     }
     get ignoreBOM(): boolean {
-      return this.#host.ignoreBOM;
+      return ask(() => this.#host.ignoreBOM);
     }
     decode(bytes?: ArrayBuffer | NodeJS.ArrayBufferView, options?: { stream?: boolean }): string {
       return ask(() => this.#host.decode(bytes, options));

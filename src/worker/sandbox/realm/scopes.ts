@@ -12,7 +12,7 @@ export interface HostStorage {
 export function lazyScopes(storage: HostStorage): ScopeStorage {
   let used = false;
   return {
-    getStore: () => (used ? (storage.getStore() as Scope | undefined) : undefined),
+    getStore: () => (used ? ask(() => storage.getStore() as Scope | undefined) : undefined),
     run(scope, fn) {
       used = true;
       return ask(() => storage.run(scope, fn));
