@@ -3,8 +3,8 @@
  *
  * When so much has been deleted from a Map that V8 makes a new table of it, the old table keeps what was in it and a pointer
  * to the new one. Once one of these tables has become old, all after it live until the next full collection of garbage,
- * with everything that was under way in between; with 128 callers that was half of what collections cost. So these make a new
- * Map before V8 makes a new table, and nothing points from one to the next.
+ * with everything that was under way in between; with 128 callers that was half of what collections cost. So these begin
+ * a new Map about as often as V8 makes a new table, and nothing points from one Map to the next.
  */
 
 /** Fewer than this are not worth a new Map. */

@@ -74,17 +74,21 @@ function urlGlobals(host: HostGlobals): Record<string, unknown> {
     }
     delete(name: unknown, value?: unknown): void {
       const text = String(name);
-      ask(() => (value === undefined ? this.#host.delete(text) : this.#host.delete(text, String(value))));
+      const only = value === undefined ? undefined : String(value);
+      ask(() => (only === undefined ? this.#host.delete(text) : this.#host.delete(text, only)));
     }
     get(name: unknown): string | null {
-      return ask(() => this.#host.get(String(name)));
+      const text = String(name);
+      return ask(() => this.#host.get(text));
     }
     getAll(name: unknown): string[] {
-      return ask(() => [...this.#host.getAll(String(name))]);
+      const text = String(name);
+      return ask(() => [...this.#host.getAll(text)]);
     }
     has(name: unknown, value?: unknown): boolean {
       const text = String(name);
-      return ask(() => (value === undefined ? this.#host.has(text) : this.#host.has(text, String(value))));
+      const only = value === undefined ? undefined : String(value);
+      return ask(() => (only === undefined ? this.#host.has(text) : this.#host.has(text, only)));
     }
     sort(): void {
       ask(() => this.#host.sort());
@@ -186,7 +190,8 @@ function textGlobals(host: HostGlobals): Record<string, unknown> {
       return ask(() => this.#host.encoding);
     }
     encode(text: unknown = ''): Uint8Array {
-      return new Uint8Array(ask(() => this.#host.encode(String(text))));
+      const whole = String(text);
+      return new Uint8Array(ask(() => this.#host.encode(whole)));
     }
     encodeInto(text: unknown, target: Uint8Array): { read: number; written: number } {
       const { read, written } = ask(() => this.#host.encodeInto(String(text), target));
