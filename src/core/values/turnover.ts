@@ -45,6 +45,10 @@ export class TurnoverMap<K, V> implements Iterable<[K, V]> {
     for (const entry of map) if (map === this.#map || this.#map.has(entry[0])) yield entry;
   }
 
+  *keys(): Generator<K> {
+    for (const [key] of this) yield key;
+  }
+
   *values(): Generator<V> {
     for (const [, value] of this) yield value;
   }
@@ -57,6 +61,10 @@ export class TurnoverSet<T> implements Iterable<T> {
     return this.#members.size;
   }
 
+  has(member: T): boolean {
+    return this.#members.has(member);
+  }
+
   add(member: T): void {
     this.#members.set(member, true);
   }
@@ -65,7 +73,7 @@ export class TurnoverSet<T> implements Iterable<T> {
     return this.#members.delete(member);
   }
 
-  *[Symbol.iterator](): Generator<T> {
-    for (const [member] of this.#members) yield member;
+  [Symbol.iterator](): Generator<T> {
+    return this.#members.keys();
   }
 }

@@ -12,6 +12,7 @@ import type { Failure } from '../../core/history/failure.js';
 import { unreachable } from '../../core/invariant.js';
 import type { StepAttempt, StepStopReason } from '../../core/task.js';
 import type { Payload } from '../../core/values/json.js';
+import { TurnoverMap } from '../../core/values/turnover.js';
 import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
 import { Piece } from '../life/piecemeal.js';
@@ -30,7 +31,7 @@ const LOST_AT_ONCE = 100;
 
 export class StepDelivery {
   /** Who has which attempt. */
-  readonly #holders = new Map<string, WorkerConnection>();
+  readonly #holders = new TurnoverMap<string, WorkerConnection>();
 
   constructor(
     private readonly kernel: Kernel,

@@ -16,6 +16,7 @@ import {
 import { backoffMs, decideRetry } from '../../core/run/retry.js';
 import { STATUS_OF_CLOSE_EVENT } from '../../core/run/run.js';
 import type { Payload } from '../../core/values/json.js';
+import { TurnoverSet } from '../../core/values/turnover.js';
 import type { PauseRequest } from '../../engine.js';
 import type { Kernel } from '../kernel.js';
 import { markArrived } from '../state/arrivals.js';
@@ -46,7 +47,7 @@ const TIMED_OUT: Failure = {
 
 export class Lifecycle {
   /** Runs whose turn waits for a worker, those that have left memory meanwhile included. */
-  readonly #queuedTurns = new Set<string>();
+  readonly #queuedTurns = new TurnoverSet<string>();
   readonly #onClosed: ((closed: RunClosed) => void)[] = [];
   readonly #onResumed: ((run: ActiveRun) => void)[] = [];
 

@@ -17,6 +17,7 @@
  *    which only misfits are connected is given back to whoever has queued it.
  */
 import type { Scheduler, Timer } from '../../core/clock.js';
+import { TurnoverMap } from '../../core/values/turnover.js';
 import { FairQueue } from './fair-queue.js';
 import { balance, isReserveAwaited, working } from './pools.js';
 import type { TaskNeed } from './task-need.js';
@@ -95,7 +96,7 @@ export interface OnSilence {
 
 export class Dispatcher {
   readonly #catalogs = new Map<string, CatalogQueues>();
-  readonly #cachedBy = new Map<string, WorkerConnection>();
+  readonly #cachedBy = new TurnoverMap<string, WorkerConnection>();
   readonly #toPump = new Set<CatalogQueues>();
   #isScheduled = false;
   /** Near enough for all that is queued until then; the clock would be asked for each otherwise. */
@@ -134,8 +135,7 @@ export class Dispatcher {
   remove(worker: WorkerConnection): void {
     worker.isConnected = false;
     if (worker.catalog !== undefined) this.#queues(worker.catalog).workers.delete(worker);
-    for (const runId of worker.cached.keys()) this.#cachedBy.delete(runId);
-    worker.cached.clear();
+    for (const runId of worker.cached.keys()) this.lacks(runId, worker);
     if (worker.catalog !== undefined) this.#schedule(this.#queues(worker.catalog));
   }
 

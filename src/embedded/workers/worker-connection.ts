@@ -5,6 +5,7 @@ import type { RegisteredWorkflow } from '../../core/catalog.js';
 import type { ResultFormat } from '../../core/run/run.js';
 import type { CodeVersion } from '../../core/run/version.js';
 import type { Culprit, LastWords, StepAttempt, ToWorker, WorkerPool, WorkerSlots } from '../../core/task.js';
+import { TurnoverMap } from '../../core/values/turnover.js';
 import type { TaskNeed } from './task-need.js';
 
 /**
@@ -66,12 +67,12 @@ export class WorkerConnection {
   /** The task that it was given on the condition that it gets nothing else. */
   sole: string | undefined;
   /** Turns under way: turn id to run. */
-  readonly turns = new Map<number, string>();
-  readonly steps = new Map<string, HandedOut>();
+  readonly turns = new TurnoverMap<number, string>();
+  readonly steps = new TurnoverMap<string, HandedOut>();
   /** Attempts that it was told to stop: what they had spent by then may be on its way. */
   readonly stopped = new Set<string>();
   /** Runs that this worker has cached, with the last event it was sent of each. */
-  readonly cached = new Map<string, number>();
+  readonly cached = new TurnoverMap<string, number>();
   #words: { culprit: string | undefined; started: ReadonlySet<string> } | undefined;
 
   constructor(
