@@ -8,18 +8,15 @@
  *   --no-rows          without the rows of other faults
  *   --seed 1           the first seed; each folder has one of its own
  */
-import { parseArgs } from 'node:util';
-import { count } from '../numbers.js';
+import { commandLine, count } from '../command-line.js';
 import { Campaign } from './campaign.js';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '100' },
-    'power-cuts': { type: 'string', default: '50' },
-    rounds: { type: 'string', default: '1' },
-    'no-rows': { type: 'boolean', default: false },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-  },
+const { values } = commandLine(import.meta.url, {
+  kills: { type: 'string', default: '100' },
+  'power-cuts': { type: 'string', default: '50' },
+  rounds: { type: 'string', default: '1' },
+  'no-rows': { type: 'boolean', default: false },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
 });
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

@@ -8,26 +8,23 @@
  *   --at-once 16      how many at a time
  *   --without-budgets programs that spend without a bound
  */
-import { parseArgs } from 'node:util';
-import { count, countAboveZero } from '../numbers.js';
+import { commandLine, count, countAboveZero, WrongUse } from '../command-line.js';
 import { campaign, described } from './campaign.js';
 import { isSystemName, startPair } from './pairs.js';
 import type { Program } from './program.js';
 import { tryOut } from './trial.js';
 
-const { values } = parseArgs({
-  options: {
-    programs: { type: 'string', default: '300' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-    program: { type: 'string' },
-    pair: { type: 'string', default: 'embedded,temporal' },
-    'at-once': { type: 'string', default: '16' },
-    shrink: { type: 'string', default: '120' },
-    'without-budgets': { type: 'boolean', default: false },
-  },
+const { values } = commandLine(import.meta.url, {
+  programs: { type: 'string', default: '300' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+  program: { type: 'string' },
+  pair: { type: 'string', default: 'embedded,temporal' },
+  'at-once': { type: 'string', default: '16' },
+  shrink: { type: 'string', default: '120' },
+  'without-budgets': { type: 'boolean', default: false },
 });
 const [one = '', other = ''] = values.pair.split(',');
-if (!isSystemName(one) || !isSystemName(other)) throw new Error(`--pair ${values.pair}: no such systems`);
+if (!isSystemName(one) || !isSystemName(other)) throw new WrongUse(`--pair ${values.pair}: no such systems`);
 
 const pair = await startPair([one, other]);
 // Servers and workers are processes of their own: they end with this one.

@@ -1,13 +1,15 @@
 /** `npm run hostile -- [part of a name]`: what healthy runs notice of each hostile program, as a table. */
+import { commandLine, WrongUse } from '../command-line.js';
 import { asTable, type Measurement, measure } from './measure.js';
 import { HOSTILE_PROGRAMS } from './programs.js';
 
 /** More than this, compared with the same service left alone, nobody is to wait. */
 const ALLOWED_MS = 2_000;
 
-const [part = ''] = process.argv.slice(2);
+const { positionals } = commandLine(import.meta.url, {}, { allowPositionals: true });
+const [part = ''] = positionals;
 if (!HOSTILE_PROGRAMS.some(({ name }) => name.includes(part)))
-  throw new Error(`there is no program named ${part}`);
+  throw new WrongUse(`there is no program named ${part}`);
 const measurements: Measurement[] = [];
 for (const workers of [1, 2]) {
   for (const program of HOSTILE_PROGRAMS) {

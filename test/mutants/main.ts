@@ -11,8 +11,7 @@
  * Ends with 1 when a patch does not apply, when a bug survives that has to be found, and when one is found that is said
  * to survive.
  */
-import { parseArgs } from 'node:util';
-import { countAboveZero } from '../numbers.js';
+import { commandLine, countAboveZero, WrongUse } from '../command-line.js';
 import { AREAS, CHECKOUT, type Mutant, readMutants, whyNotApplicable } from './patches.js';
 import { runTests } from './trial.js';
 import { Workshop } from './workshop.js';
@@ -31,15 +30,13 @@ interface Result {
   by: string;
 }
 
-const { values } = parseArgs({
-  options: {
-    area: { type: 'string' },
-    only: { type: 'string', default: '' },
-    part: { type: 'string', default: '1/1' },
-    jobs: { type: 'string', default: '2' },
-    'skip-baseline': { type: 'boolean', default: false },
-    check: { type: 'boolean', default: false },
-  },
+const { values } = commandLine(import.meta.url, {
+  area: { type: 'string' },
+  only: { type: 'string', default: '' },
+  part: { type: 'string', default: '1/1' },
+  jobs: { type: 'string', default: '2' },
+  'skip-baseline': { type: 'boolean', default: false },
+  check: { type: 'boolean', default: false },
 });
 
 const names = values.only.split(',');
@@ -50,7 +47,7 @@ const mutants = readMutants()
       (values.area === undefined || area === values.area) && names.some((each) => name.includes(each)),
   )
   .filter((_, index) => index % parts === part - 1);
-if (mutants.length === 0) throw new Error('there is no such mutant');
+if (mutants.length === 0) throw new WrongUse('there is no such mutant');
 
 const unfit = mutants.flatMap((mutant) => {
   const why = whyNotApplicable(mutant, CHECKOUT);

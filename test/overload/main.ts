@@ -1,4 +1,5 @@
 /** `npm run overload -- [part of a name]`: what the server does under more load than it can take, as a table. */
+import { commandLine, WrongUse } from '../command-line.js';
 import { abandonedRuns, bursts, deadPeers, largeBodies, streams, synchronousRuns } from './scenarios.js';
 import { type Measurement, mega, RSS_BUDGET_BYTES, Stage } from './stage.js';
 
@@ -52,8 +53,10 @@ function problemsOf({ problems, kept }: Measurement): string[] {
 
 const line = (all: string[]) => `| ${all.join(' | ')} |`;
 
-const [part = ''] = process.argv.slice(2);
-if (!SCENARIOS.some(({ name }) => name.includes(part))) throw new Error(`there is no scenario named ${part}`);
+const { positionals } = commandLine(import.meta.url, {}, { allowPositionals: true });
+const [part = ''] = positionals;
+if (!SCENARIOS.some(({ name }) => name.includes(part)))
+  throw new WrongUse(`there is no scenario named ${part}`);
 const stage = await Stage.open();
 let isFine = true;
 console.log(

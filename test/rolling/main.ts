@@ -1,10 +1,10 @@
 /** `npm run rolling -- --seconds 60 --seed 1`: a deployment that rolls over three versions under load, as a table. */
-import { parseArgs } from 'node:util';
-import { count, positive } from '../numbers.js';
+import { commandLine, count, positive } from '../command-line.js';
 import { roll } from './campaign.js';
 
-const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string', default: '1' } },
+const { values } = commandLine(import.meta.url, {
+  seconds: { type: 'string', default: '60' },
+  seed: { type: 'string', default: '1' },
 });
 const { problems, events, ...counts } = await roll({
   seed: count('--seed', values.seed),

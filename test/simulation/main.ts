@@ -12,8 +12,7 @@
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { count, countAboveZero } from '../numbers.js';
+import { commandLine, count, countAboveZero } from '../command-line.js';
 import { findBugs } from './bugs.js';
 import {
   add,
@@ -28,19 +27,17 @@ import {
 import { planOf } from './plan.js';
 import { World } from './world.js';
 
-const { values } = parseArgs({
-  options: {
-    programs: { type: 'string', default: '2000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    jobs: { type: 'string', default: '2' },
-    first: { type: 'string', default: '0' },
-    world: { type: 'string' },
-    plan: { type: 'string' },
-    trace: { type: 'boolean', default: false },
-    bugs: { type: 'boolean', default: false },
-    /** Of a process that another one has started: its share of the worlds. */
-    share: { type: 'string' },
-  },
+const { values } = commandLine(import.meta.url, {
+  programs: { type: 'string', default: '2000' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  jobs: { type: 'string', default: '2' },
+  first: { type: 'string', default: '0' },
+  world: { type: 'string' },
+  plan: { type: 'string' },
+  trace: { type: 'boolean', default: false },
+  bugs: { type: 'boolean', default: false },
+  /** Of a process that another one has started: its share of the worlds. */
+  share: { type: 'string' },
 });
 
 /** How long a failing world is made smaller. */

@@ -12,14 +12,11 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { countAboveZero, positive } from '../numbers.js';
+import { commandLine, countAboveZero, positive } from '../command-line.js';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '60' },
-    seed: { type: 'string', default: '1' },
-  },
+const { values } = commandLine(import.meta.url, {
+  minutes: { type: 'string', default: '60' },
+  seed: { type: 'string', default: '1' },
 });
 const minutes = positive('--minutes', values.minutes);
 const firstSeed = countAboveZero('--seed', values.seed);

@@ -12,29 +12,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { count, countAboveZero, positive } from '../numbers.js';
+import { commandLine, count, countAboveZero, positive, WrongUse } from '../command-line.js';
 import { FAULTS, type Fault } from './faulty-database.js';
 import { failing, trial } from './loop.js';
 
-const { values } = parseArgs({
-  options: {
-    percent: { type: 'string', default: '5' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
-    copied: { type: 'string' },
-    part: { type: 'string' },
-    stride: { type: 'string', default: '1' },
-  },
+const { values } = commandLine(import.meta.url, {
+  percent: { type: 'string', default: '5' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+  copied: { type: 'string' },
+  part: { type: 'string' },
+  stride: { type: 'string', default: '1' },
 });
 const PARTS = ['contract', 'loop', 'copies'];
 if (values.part !== undefined && !PARTS.includes(values.part)) {
-  throw new Error(`--part ${values.part}: there are ${PARTS.join(', ')}`);
+  throw new WrongUse(`--part ${values.part}: there are ${PARTS.join(', ')}`);
 }
 positive('--percent', values.percent);
 count('--seed', values.seed);
 const stride = countAboveZero('--stride', values.stride);
 if (values.copied !== undefined && !(Number(values.copied) >= 0 && Number(values.copied) <= 1)) {
-  throw new Error(`--copied ${values.copied}: a share from 0 to 1 is needed`);
+  throw new WrongUse(`--copied ${values.copied}: a share from 0 to 1 is needed`);
 }
 const isWanted = (part: string) => values.part === undefined || values.part === part;
 /** Trials side by side: most of their time they wait. */

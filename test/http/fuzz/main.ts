@@ -1,18 +1,18 @@
 /** `npm run fuzz -- [requests] [seed] [--engine temporal]`: the long run of the fuzzer, with a new seed unless one is given. */
-import { parseArgs } from 'node:util';
-import { count, countAboveZero } from '../../numbers.js';
+import { commandLine, count, countAboveZero, WrongUse } from '../../command-line.js';
 import { startSystem } from '../system.js';
 import { ENGINE_LIMITS, fuzz } from './fuzz.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { engine: { type: 'string', default: 'embedded' } },
-});
+const { values, positionals } = commandLine(
+  import.meta.url,
+  { engine: { type: 'string', default: 'embedded' } },
+  { allowPositionals: true },
+);
 const [requests = '50000', seed = String(Date.now() % 1_000_000_000)] = positionals;
 const { engine } = values;
 const extent = { requests: countAboveZero('requests', requests), seed: count('seed', seed) };
 if (engine !== 'embedded' && engine !== 'temporal') {
-  throw new Error(`--engine is embedded or temporal, not ${engine}`);
+  throw new WrongUse(`--engine is embedded or temporal, not ${engine}`);
 }
 console.log(`sending ${requests} requests, seed ${seed}, ${engine} engine`);
 // Temporal's packages are loaded only for those who ask for it.
