@@ -20,15 +20,22 @@ export function borrowedGlobals(host: HostGlobals): Record<string, unknown> {
     ...urlGlobals(host),
     ...textGlobals(host),
     ...abortGlobals(),
-    atob: (text: unknown) => ask(() => host.atob(String(text))),
-    btoa: (text: unknown) => ask(() => host.btoa(String(text))),
+    atob: (encoded: unknown) => {
+      const text = String(encoded);
+      return ask(() => host.atob(text));
+    },
+    btoa: (bytes: unknown) => {
+      const text = String(bytes);
+      return ask(() => host.btoa(text));
+    },
     structuredClone: (value: unknown) => clone(value, new Map()),
   };
 }
 
 /**
  * What the host answers. An error of the host's is thrown as one that is made in here. Every call of the host goes through
- * this, those that cannot fail too: the stack may end within any of them, and that is an error of the host's.
+ * this, those that cannot fail too: the stack may end within any of them, and that is an error of the host's. Arguments are
+ * made texts before, by code of the workflow's, which may throw whatever it likes.
  */
 export function ask<T>(question: () => T): T {
   try {
@@ -67,10 +74,12 @@ function urlGlobals(host: HostGlobals): Record<string, unknown> {
       return ask(() => this.#host.size);
     }
     append(name: unknown, value: unknown): void {
-      ask(() => this.#host.append(String(name), String(value)));
+      const texts = [String(name), String(value)] as const;
+      ask(() => this.#host.append(...texts));
     }
     set(name: unknown, value: unknown): void {
-      ask(() => this.#host.set(String(name), String(value)));
+      const texts = [String(name), String(value)] as const;
+      ask(() => this.#host.set(...texts));
     }
     delete(name: unknown, value?: unknown): void {
       const text = String(name);
@@ -194,14 +203,16 @@ function textGlobals(host: HostGlobals): Record<string, unknown> {
       return new Uint8Array(ask(() => this.#host.encode(whole)));
     }
     encodeInto(text: unknown, target: Uint8Array): { read: number; written: number } {
-      const { read, written } = ask(() => this.#host.encodeInto(String(text), target));
+      const whole = String(text);
+      const { read, written } = ask(() => this.#host.encodeInto(whole, target));
       return { read, written };
     }
   }
   class TextDecoder {
     readonly #host: InstanceType<HostGlobals['TextDecoder']>;
     constructor(label: unknown = 'utf-8', options?: { fatal?: boolean; ignoreBOM?: boolean }) {
-      this.#host = ask(() => new host.TextDecoder(String(label), options));
+      const encoding = String(label);
+      this.#host = ask(() => new host.TextDecoder(encoding, options));
     }
     get encoding(): string {
       return ask(() => this.#host.encoding);

@@ -205,6 +205,27 @@ describe('a change that a run makes to what is shared does not reach another run
   });
 });
 
+test.each([
+  'atob(text)',
+  'btoa(text)',
+  'new URL(text)',
+  'new URL("http://a", text)',
+  'URL.canParse(text)',
+  'new URL("http://a").hash = text',
+  'params.append(text, 1)',
+  'params.set(1, text)',
+  'params.get(text)',
+  'params.has("a", text)',
+  'params.delete("a", text)',
+  'new TextEncoder().encode(text)',
+  'new TextEncoder().encodeInto(text, new Uint8Array(1))',
+  'new TextDecoder(text)',
+])('what an argument throws that is made a text comes through %s as it is', (call) => {
+  const body = `const thrown = { own: true }; const text = { toString() { throw thrown; } };
+    const params = new URLSearchParams(); try { ${call}; } catch (error) { return error === thrown; }`;
+  expect(resultOf(boxOf({ code: body }), 'code')).toBe(true);
+});
+
 describe('ordinary code works as ever', () => {
   test.each([
     [
