@@ -13,6 +13,7 @@ import { log, uuidFrom } from '../../sdk/info.js';
 import { currentRuntime, hasRuntime } from '../../sdk/runtime.js';
 import { AbortSignal } from './realm/abort.js';
 import { borrowedGlobals, type HostGlobals } from './realm/borrowed.js';
+import { withoutImports } from './realm/code-texts.js';
 import { deterministicDate } from './realm/date.js';
 import { hardenIntrinsics } from './realm/intrinsics.js';
 import { fixLocale } from './realm/locale.js';
@@ -47,6 +48,7 @@ export function installGlobals(host: HostGlobals): Record<string, unknown> {
     ...hidden,
   });
   Reflect.deleteProperty(globalThis, 'WebAssembly');
+  withoutImports();
   return shadows;
 }
 

@@ -205,6 +205,34 @@ describe('a change that a run makes to what is shared does not reach another run
   });
 });
 
+test('functions made of texts are what they would be, whatever is said of imports', () => {
+  const cases: [code: string, expected: unknown][] = [
+    ['new Function("a", "b", "return a + b")(1, 2)', 3],
+    ['Function("return typeof this.Math")()', 'object'],
+    [
+      '[Function.name, Function.length, AsyncFunction.name, gen.constructor.name]',
+      ['Function', 1, 'AsyncFunction', 'GeneratorFunction'],
+    ],
+    ['[() => {}, async () => {}, gen, class {}].every((fn) => fn instanceof Function)', true],
+    ['(() => {}).constructor === Function && (async () => {}).constructor === AsyncFunction', true],
+    ['new Function("") instanceof Function && new (class extends Function {})("return 1")() === 1', true],
+    ['Object.getPrototypeOf(new (class Own extends Function {})("")).constructor.name', 'Own'],
+    [
+      'new Function(String.raw`return ["import", \'import it\', "\\import", "\\\\import", { import: 1 }, /^import$/.test("import")]`)()',
+      ['import', 'import it', 'import', '\\import', { import: 1 }, true],
+    ],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code in a text
+    ['new Function("return `import ${1}`; // import")()', 'import 1'],
+    [
+      'z.object({ import: z.string(), "import it": z.number() }).parse({ import: "a", "import it": 1 })',
+      { import: 'a', 'import it': 1 },
+    ],
+  ];
+  for (const [code, expected] of cases) {
+    expect(resultOf(boxOf({ code: `return ${code};` }), 'code'), code).toEqual(expected);
+  }
+});
+
 test.each([
   'atob(text)',
   'btoa(text)',

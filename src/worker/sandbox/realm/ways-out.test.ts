@@ -85,6 +85,53 @@ test.each([
   expect(resultOf(boxOf({ code: body }), 'code')).toEqual(['undefined']);
 });
 
+const MADE_OF_TEXT = [
+  'Function',
+  '(() => {}).constructor',
+  '(class {}).constructor',
+  'AsyncFunction',
+  'gen.constructor',
+  'agen.constructor',
+  'proto(AsyncFunction)',
+  'proto(gen.constructor)',
+  'class extends Function {}',
+  'Function.bind(null)',
+  '(...texts) => Reflect.construct(AsyncFunction, texts, Function)',
+];
+const IMPORTS = [
+  'import("node:fs")',
+  'import("node:fs", { with: { type: "json" } })',
+  'import/**/("node:fs")',
+  'import //\n ("node:fs")',
+  'import <!-- \n ("node:fs")',
+  '"\\\\"; import("node:fs")',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code in a text
+  '`${import("node:fs")}`',
+  String.raw`\u0069mport("node:fs")`,
+];
+
+test.each(MADE_OF_TEXT)('no import() in what %s makes of a text', (maker) => {
+  const body = `
+    const Maker = ${maker}; const answers = [];
+    for (const code of ${JSON.stringify(IMPORTS)}) {
+      // One that is another text from the second time on that it is asked for it.
+      let asked = 0;
+      for (const text of ['return ' + code, { toString: () => (asked++ === 0 ? '' : 'return ' + code) }]) {
+        try {
+          let made;
+          try { made = new Maker(text); } catch (error) { made = Maker(text); }
+          const called = made();
+          await (called && called.next ? called.next() : called);
+          answers.push('nothing');
+        } catch (error) {
+          answers.push(error.constructor.constructor('return typeof process')());
+        }
+      }
+    }
+    return [...new Set(answers)].sort();`;
+  expect(resultOf(boxOf({ code: body }), 'code')).toEqual(['nothing', 'undefined']);
+});
+
 test('an error of the host looks like one of its own', () => {
   const body = `const errors = []; for (const fn of [() => new URL('no'), () => atob('*'), () => new TextDecoder('no')]) try { fn(); } catch (e) { errors.push([e instanceof Error, e.name, e.message !== '']); } return errors;`;
   expect(resultOf(boxOf({ code: body }), 'code')).toEqual([
