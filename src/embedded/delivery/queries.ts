@@ -162,7 +162,7 @@ export class Queries {
         continue;
       }
       run.queries = run.queries.filter((each) => each !== query);
-      const message = `the query "${query.name}" ended every worker that it was given to: its handler may loop without end or use up the memory`;
+      const message = `the query "${query.name}" ended every worker that it was given to: its handler may loop or call itself without end, or use up the memory`;
       query.refuse(new PerdureError('QueryFailedError', message));
     }
   }

@@ -265,7 +265,7 @@ export class Turns {
         }
         const isOffered = this.#isAttended(run) || this.#trustsAgain(run);
         if (isBlamed && !isOffered) {
-          const message = `worker ${worker.identity} ended whenever it ran this turn: the workflow may loop without end or use up the memory`;
+          const message = `worker ${worker.identity} ended whenever it ran this turn: the workflow may loop or call itself without end, or use up the memory`;
           const failure: Failure = { kind: 'application', type: 'WorkerCrashed', message };
           this.heldBack.holdBack(
             run,
@@ -304,7 +304,7 @@ export class Turns {
         continue;
       }
       run.takeAdmitted((each) => each === update);
-      const message = `the update "${update.request.name}" ended every worker that it was given to: its validator or handler may loop without end or use up the memory`;
+      const message = `the update "${update.request.name}" ended every worker that it was given to: its validator or handler may loop or call itself without end, or use up the memory`;
       const error = new PerdureError('UpdateRejectedError', message, { workflowId, runId });
       update.resolve({ kind: 'refused', error });
     }

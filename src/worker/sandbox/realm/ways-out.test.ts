@@ -70,6 +70,17 @@ test.each([
   'decoder.decode(new Uint8Array([97]))',
   'decoder.encoding',
   'btoa("a")',
+  'new Intl.DateTimeFormat("en").format(0)',
+  'new Date().toLocaleString()',
+  '"a".localeCompare("b")',
+  'structuredClone({ a: [1] })',
+  'sdk.workflowInfo()',
+  'crypto.randomUUID()',
+  'new AbortController().abort()',
+  'console.log("a")',
+  'z.object({ a: z.string() }).safeParse({ a: 1 })',
+  'new Function("return 1")()',
+  'sdk.log.info("a")',
 ])('a stack that ends within %s', (call) => {
   const body = `
     const url = new URL('http://a/?a=1&c=2'); const params = url.searchParams; const found = new Set();
