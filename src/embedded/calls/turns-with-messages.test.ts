@@ -1,15 +1,22 @@
 /** Turns that carry messages: what they leave to others, and what their callers are told. */
 import { describe, expect, it } from 'vitest';
-import { complete, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
+import { complete, HandClock, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
 import { folder, start } from '../started-run.fixture.js';
 
-describe('a turn with messages', () => {
-  const accept = (updateId: string) =>
-    [
-      { kind: 'acceptUpdate', updateId },
-      { kind: 'completeUpdate', updateId, result: '7' },
-    ] as const;
+const accept = (updateId: string) =>
+  [
+    { kind: 'acceptUpdate', updateId },
+    { kind: 'completeUpdate', updateId, result: '7' },
+  ] as const;
+const refuse = (updateId: string) =>
+  ({
+    kind: 'rejectUpdate',
+    updateId,
+    reason: 'validator',
+    failure: { kind: 'application', type: 'Error', message: 'no' },
+  }) as const;
 
+describe('a turn with messages', () => {
   it('that decides on none of them leaves them to the next', async () => {
     const engine = folder.open();
     const worker = new ScriptedWorker(engine);
@@ -46,15 +53,97 @@ describe('a turn with messages', () => {
     await worker.turn(timer(1, 60_000));
     const update = engine.update(run, 'change', []);
     const task = await worker.next('turn');
-    const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
-    const { updateId } = task.updates[0]!;
-    worker.completeTurn(task, [{ kind: 'rejectUpdate', updateId, reason: 'validator', failure }]);
+    worker.completeTurn(task, [refuse(task.updates[0]!.updateId)]);
     await expect(update).rejects.toMatchObject({ name: 'UpdateRejectedError' });
     expect((await worker.next('forget')).runId).toBe(run.runId);
     const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
     expect(events.at(-1)!.type).toBe('TIMER_STARTED');
     await engine.signal(run, 'go', []);
     expect((await worker.turn(complete())).events[0]!.id).toBe(1);
+  });
+
+  it('that only refuses lets the run see what came meanwhile', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const update = engine.update(run, 'change', []).catch((error: Error) => error.name);
+    const task = await worker.next('turn');
+    await engine.signal(run, 'go', []);
+    worker.completeTurn(task, [refuse(task.updates[0]!.updateId)]);
+    expect(await update).toBe('UpdateRejectedError');
+    const { events } = await worker.turn(complete());
+    expect(events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
+  });
+
+  it('keeps an update waiting that the run does not take while it is paused', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const update = engine.update(run, 'change', []);
+    const task = await worker.next('turn');
+    const { updateId } = task.updates[0]!;
+    worker.completeTurn(task, [{ ...refuse(updateId), reason: 'paused' }]);
+    const next = await worker.next('turn');
+    worker.completeTurn(next, [...accept(updateId)]);
+    expect(await update).toBe('7');
+  });
+
+  it('that refuses one of its updates and accepts another is in the history', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const refused = engine.update(run, 'wrong', []).catch((error: Error) => error.name);
+    const taken = engine.update(run, 'right', []);
+    const task = await worker.next('turn');
+    const [wrong, right] = task.updates.map(({ updateId }) => updateId);
+    worker.completeTurn(task, [refuse(wrong!), ...accept(right!)]);
+    expect([await refused, await taken]).toEqual(['UpdateRejectedError', '7']);
+    const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
+    expect(events.at(-1)).toMatchObject({
+      type: 'WORKFLOW_EXECUTION_UPDATE_COMPLETED',
+      attributes: { updateId: right },
+    });
+  });
+
+  it('is recorded as what it was shown, also where nothing but an update has caused it', async () => {
+    // As many events as the history has with that which says that the turn is due.
+    const engine = folder.open({ limits: { historyEventsSuggestContinue: 5 } });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const update = engine.update(run, 'change', []);
+    const task = await worker.next('turn');
+    worker.completeTurn(task, [...accept(task.updates[0]!.updateId)]);
+    expect(await update).toBe('7');
+    const { events } = await engine.history(run, { afterEventId: 4, limit: 2 });
+    const [scheduled, started] = events;
+    expect(scheduled).toMatchObject({ type: 'WORKFLOW_TASK_SCHEDULED', id: task.historyLength });
+    expect(started?.type).toBe('WORKFLOW_TASK_STARTED');
+    expect('suggestContinueAsNew' in started!.attributes).toBe(task.continueAsNewSuggested);
+  });
+
+  it('that is lost leaves its updates before those that came meanwhile', async () => {
+    const engine = folder.open();
+    const lost = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await lost.turn();
+    const first = engine.update(run, 'first', []);
+    await lost.next('turn');
+    const second = engine.update(run, 'second', []);
+    // Else it would be tried without them.
+    lost.say({ kind: 'draining' });
+    lost.lose();
+    const worker = new ScriptedWorker(engine);
+    const task = await worker.next('turn');
+    expect(task.updates.map(({ name }) => name)).toEqual(['first', 'second']);
+    worker.completeTurn(
+      task,
+      task.updates.flatMap(({ updateId }) => accept(updateId)),
+    );
+    expect(await Promise.all([first, second])).toEqual(['7', '7']);
   });
 
   it('refuses an update with which its run closes, and answers one that it has accepted', async () => {
@@ -87,5 +176,22 @@ describe('what came with a turn that no code can make', () => {
     await engine.recordTrace(run, {});
     const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
     expect(events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
+  });
+
+  it('is answered when code can make it, and nothing is held back any more, also where it is refused', async () => {
+    const clock = new HandClock();
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const update = engine.update(run, 'change', []).catch((error: Error) => error.name);
+    await worker.misfit();
+    await engine.recordTrace(run, {});
+    expect((await engine.describe(run)).heldBack).toBeDefined();
+    clock.pass(1_000);
+    const task = await worker.next('turn');
+    worker.completeTurn(task, [refuse(task.updates[0]!.updateId)]);
+    expect(await update).toBe('UpdateRejectedError');
+    expect((await engine.describe(run)).heldBack).toBeUndefined();
   });
 });

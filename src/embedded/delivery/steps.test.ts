@@ -226,6 +226,20 @@ describe('a worker that is lost with many steps', () => {
     }
     expect(given.size).toBe(STEPS);
   });
+
+  it('has made none of those that were to be sent with the next commit', async () => {
+    worker.lose();
+    const first = new ScriptedWorker(engine, { steps: STEPS });
+    const once = { ...retry, maximumAttempts: 1 };
+    const steps = Array.from({ length: STEPS }, (_, index) => step(index + 1, 'work', { retry: once }));
+    first.completeTurn(await first.next('turn'), steps);
+    while (engine.load().stepsUnderWay < STEPS) await null;
+    first.lose();
+    const second = new ScriptedWorker(engine, { steps: STEPS });
+    for (let left = STEPS; left > 0; left--) expect((await second.next('step')).attempt).toBe(1);
+    expect(first.pending('step')).toEqual([]);
+    expect(second.pending('turn')).toEqual([]);
+  });
 });
 
 describe('what becomes of a step while others decide', () => {
@@ -239,6 +253,19 @@ describe('what becomes of a step while others decide', () => {
     worker.completeTurn(underWay);
     const { events } = await worker.turn(complete());
     expect(events.filter(({ type }) => type === 'ACTIVITY_TASK_TIMED_OUT')).toHaveLength(1);
+  });
+
+  it('is over when it is cancelled between two attempts, and a start finds nothing of it', async () => {
+    worker.failStep(await begin(step(1, 'work', { retry })));
+    await engine.signal(run, 'go', []);
+    await worker.turn({ kind: 'cancelStep', activityId: '1' });
+    const task = await worker.next('turn');
+    expect(task.events.map(({ type }) => type)).toContain('ACTIVITY_TASK_CANCELED');
+    await engine.close();
+    engine = folder.open({ clock });
+    worker = new ScriptedWorker(engine);
+    await worker.turn(complete());
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('completed');
   });
 
   it('does not go out when its run is terminated before that it was asked for is on disk', async () => {

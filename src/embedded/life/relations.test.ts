@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../core/history/command.js';
 import { silentLog } from '../../core/log.js';
+import type { TurnTask } from '../../core/task.js';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
 import { CATALOG, complete, Folder, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
@@ -31,11 +32,11 @@ const children = (of: string, count: number): Command[] =>
   }));
 
 /** Answers turns until the run has had its own. */
-async function turnOf(workflowId: string, ...commands: Command[]): Promise<void> {
+async function turnOf(workflowId: string, ...commands: Command[]): Promise<TurnTask> {
   for (;;) {
     const task = await worker.next('turn');
     worker.completeTurn(task, task.workflowId === workflowId ? commands : []);
-    if (task.workflowId === workflowId) return;
+    if (task.workflowId === workflowId) return task;
   }
 }
 
@@ -74,6 +75,22 @@ describe('a child', () => {
     const { events } = await worker.turn(complete());
     const ends = events.filter(({ type }) => type === 'CHILD_WORKFLOW_EXECUTION_COMPLETED');
     expect(ends.map(({ attributes }) => attributes)).toMatchObject([{ result: '"first"' }]);
+  });
+
+  it('that has continued as new is awaited on after a start of the server', async () => {
+    const root = await start('root');
+    await turnOf('root', ...children('root', 1));
+    await turnOf('root/0', { kind: 'continueAsNew', workflowType: 'flow', input: [] });
+    await turnOf('root/0');
+    await engine.signal(root, 'go', []);
+    await engine.close();
+    engine = folder.open({ limits });
+    worker = new ScriptedWorker(engine);
+    await turnOf('root');
+    await engine.signal({ workflowId: 'root/0' }, 'end', []);
+    await turnOf('root/0', complete());
+    const { events } = await turnOf('root', complete());
+    expect(events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_COMPLETED');
   });
 
   it('that is asked to stop while its turn waits comes before the others of its tree', async () => {

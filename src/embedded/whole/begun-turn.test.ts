@@ -175,6 +175,18 @@ describe('the turn after a step', () => {
     expect(other.pending('step')).toEqual([]);
   });
 
+  it('is none when the result of the step has filled the history: the run has failed, and nothing follows', async () => {
+    await engine.close();
+    engine = folder.open({ clock, limits: { historyEvents: 7 } });
+    worker = new ScriptedWorker(engine);
+    await worker.turn(step(1));
+    worker.completeTurn(begin(await worker.next('step')), [complete('"too late"')]);
+    expect(await closed()).toMatchObject({ status: 'failed', failure: { type: 'LimitExceededError' } });
+    await engine.recordTrace(run, {});
+    expect((await history()).at(-1)!.type).toBe('WORKFLOW_EXECUTION_FAILED');
+    expect(engine.load()).toMatchObject({ turnsUnderWay: 0, runsInMemory: 0 });
+  });
+
   it('is asked for as a whole when the worker has lost the run after all', async () => {
     await worker.turn(step(1));
     const { turnId, runId } = begin(await worker.next('step'));

@@ -394,6 +394,18 @@ describe('one purse', () => {
       const begun = new Set<string>();
       while (begun.size < COUNT) begun.add((await worker.next('step')).runId);
     });
+
+    it('is paid for all of them when it is raised again before the first payment has ended', async () => {
+      await allPaused();
+      const calls = [engine.setBudget(run, '10'), engine.setBudget(run, '0')];
+      // Those that were let go have met it again by then, and the next are not let go before the next commit.
+      for (let round = 0; round < 10; round++) await null;
+      expect(worker.pending('step')).toEqual([]);
+      await Promise.all([...calls, engine.setBudget(run, '10')]);
+      await expect.poll(() => waiting(engine), { timeout: 10_000 }).toBe(0);
+      const begun = new Set<string>();
+      while (begun.size < COUNT) begun.add((await worker.next('step')).runId);
+    });
   });
 
   it('survives a kill with what was spent and what it was raised to', async () => {

@@ -211,6 +211,20 @@ describe('what a step has spent', () => {
   });
 });
 
+describe('a run that spends over and over', () => {
+  it('has spent all of it, however many commits that took', async () => {
+    const STEPS = 120;
+    let task = await begin();
+    for (let id = 2; id <= STEPS; id++) {
+      completes(task, '1');
+      await worker.turn(step(id));
+      task = await worker.next('step');
+    }
+    completes(task, '1');
+    expect([await spent('run'), await spent('chain')]).toEqual([String(STEPS), String(STEPS)]);
+  });
+});
+
 describe('several runs', () => {
   it('of a chain are summed up, each counted once also after a reset', async () => {
     completes(await begin(), '1');

@@ -122,6 +122,16 @@ describe('what waits for a turn', () => {
     },
   );
 
+  it('makes no query of a run that it has filled: no worker could take its history', async () => {
+    const engine = folder.open({ limits });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn(...Array.from({ length: 5 }, (_, i) => step(i + 1)));
+    for (let count = 0; count < 5; count++) worker.completeStep(await worker.next('step'), payload);
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('failed');
+    await expect(engine.query(run, 'state', [])).rejects.toThrow(/more than the 100000 that a worker takes/);
+  });
+
   it('is bounded in events, pauses included', async () => {
     const engine = folder.open({ limits: { historyEvents: 20 } });
     const worker = new ScriptedWorker(engine);

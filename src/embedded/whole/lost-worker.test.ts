@@ -83,6 +83,16 @@ describe('a lost worker', () => {
     expect(closings.sort()).toEqual(['ACTIVITY_TASK_COMPLETED', 'ACTIVITY_TASK_FAILED']);
   });
 
+  it('leaves nothing of its run in memory once that has ended', async () => {
+    const engine = folder.open();
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.next('turn');
+    worker.lose();
+    await engine.terminate(run, 'enough');
+    expect(engine.load().runsInMemory).toBe(0);
+  });
+
   it('that dies with every turn of a run holds that run back and no other', async () => {
     const engine = folder.open();
     const run = await start(engine, 'poison');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { HistoryEvent } from '../../core/history/event.js';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
-import { complete, ScriptedWorker, step, timer } from '../scripted-worker.fixture.js';
+import { complete, HandClock, ScriptedWorker, step, timer } from '../scripted-worker.fixture.js';
 import { closed, folder, start } from '../started-run.fixture.js';
 
 async function eventsOf(engine: EmbeddedEngine, run: RunRef): Promise<HistoryEvent[]> {
@@ -77,6 +77,20 @@ describe('a run', () => {
       'WORKFLOW_EXECUTION_SIGNALED',
       'WORKFLOW_TASK_SCHEDULED',
     ]);
+  });
+
+  it('shows a turn the time that its record has, also after the clock was set back', async () => {
+    const clock = new HandClock();
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine);
+    await worker.turn();
+    clock.offsetMs = -60_000;
+    await engine.signal(run, 'go', []);
+    const { startedAt } = await worker.turn(complete());
+    await closed(engine, run);
+    const started = (await eventsOf(engine, run)).filter(({ type }) => type === 'WORKFLOW_TASK_STARTED');
+    expect(started.map(({ at }) => at)).toEqual([clock.ms, startedAt]);
   });
 
   it('does not close before it has seen what arrived during its last turn (SG-06)', async () => {

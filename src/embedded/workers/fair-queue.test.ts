@@ -27,6 +27,14 @@ it('serves lanes in turns, over all needs', () => {
   expect(queue.length).toBe(0);
 });
 
+it('gives out a lane of thousands whole and in order', () => {
+  const queue = new FairQueue<string, Need>();
+  const items = Array.from({ length: 5_000 }, (_, index) => String(index));
+  for (const item of items) queue.push('large', a, item);
+  expect(drain(queue)).toEqual(items);
+  expect(queue.length).toBe(0);
+});
+
 it('passes over what cannot be met, and keeps its place for when it can', () => {
   const queue = new FairQueue<string, Need>();
   queue.push('one', a, 'a1');

@@ -224,6 +224,36 @@ describe('a run whose history does not fit the code of one worker', () => {
     expect((await outcome('a'))?.status).toBe('completed');
   });
 
+  it('is not offered to that code again at a place that it had in the queue before', async () => {
+    const [old, young] = ['v1', 'v2'].map((codeId) => new ScriptedWorker(engine, { codeId, turns: 1 }));
+    await start('busy');
+    await start('busy too');
+    const [ofOld, ofYoung] = [await old!.next('turn'), await young!.next('turn')];
+    await start('a');
+    // One that is asked to stop gets a place before the others, and keeps its own.
+    await engine.cancel({ workflowId: 'a' });
+    old!.completeTurn(ofOld);
+    await old!.misfit();
+    await settled();
+    expect(old!.pending('turn')).toEqual([]);
+    young!.completeTurn(ofYoung);
+    expect((await young!.turn(complete())).workflowId).toBe('a');
+    expect(await failedTurns('a')).toBe(0);
+  });
+
+  it('is not tried before its time at such a place either', async () => {
+    const worker = new ScriptedWorker(engine, { turns: 1 });
+    await start('busy');
+    const busy = await worker.next('turn');
+    await start('a');
+    await engine.cancel({ workflowId: 'a' });
+    worker.completeTurn(busy);
+    await worker.misfit();
+    await settled();
+    expect(worker.pending('turn')).toEqual([]);
+    expect((await engine.describe({ workflowId: 'a' })).heldBack).toBeDefined();
+  });
+
   it('is held back when the code that was to try it leaves before it has', async () => {
     const old = having('v1', ['flow']);
     const busy = new ScriptedWorker(engine, { codeId: 'v2', turns: 1, workflows: [workflow('flow')] });
