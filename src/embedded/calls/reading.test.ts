@@ -54,6 +54,20 @@ describe('the pages of a history', () => {
     expect((await next).events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
   });
 
+  it('come to a reader who waits also when another has waited beside it and left', async () => {
+    const run = await start('a');
+    await worker.turn(timer(1, 60_000));
+    await engine.recordTrace(run, {});
+    const leaving = new AbortController();
+    const options = { afterEventId: 5, limit: 100, waitMs: 600_000 };
+    const gone = engine.history(run, { ...options, abort: leaving.signal });
+    const next = engine.history(run, options);
+    leaving.abort();
+    expect((await gone).events).toEqual([]);
+    await engine.signal(run, 'more', []);
+    expect((await next).events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
+  });
+
   it('come to a reader who waits from the run that was looked at, also when the next one has begun', async () => {
     const { runId } = await start('a');
     const next = engine.history({ workflowId: 'a' }, { afterEventId: 2, limit: 100, waitMs: 600_000 });

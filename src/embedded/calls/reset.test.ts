@@ -105,6 +105,17 @@ describe('a reset', () => {
     expect(types.filter((type) => type === 'ACTIVITY_TASK_COMPLETED')).toHaveLength(completions);
   });
 
+  it('gives such a step its whole time again', async () => {
+    const run = await start('a');
+    await worker.turn(step(1, 'done'), step(2, 'long', { scheduleToCloseTimeoutMs: 10_000 }));
+    worker.completeStep(await worker.next('step'));
+    await worker.next('step');
+    await turnOf(run);
+    clock.pass(8_000);
+    await engine.reset(run, { stepName: 'done' });
+    expect(await worker.next('step')).toMatchObject({ stepName: 'long', timeoutMs: 10_000 });
+  });
+
   it('does not start a detached child again beside the one that goes on', async () => {
     const run = await start('a');
     await worker.turn(child(1, 'kid', 'ABANDON'));
@@ -281,6 +292,19 @@ describe('a reset run and its children', () => {
     await turnOf(next, child(3, 'fixed'));
     const refused = await turnOf(next);
     expect(refused.events.map(({ type }) => type)).toContain('START_CHILD_WORKFLOW_EXECUTION_FAILED');
+  });
+
+  it('leaves alone whoever had the id that the part which is cut off has asked for', async () => {
+    const stranger = await start('taken');
+    await turnOf(stranger);
+    const run = await start('a');
+    await turnOf(run, step(1));
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run, child(1, 'taken'));
+    await turnOf(run);
+    const next = await engine.reset(run, { stepName: 'work' });
+    await turnOf(next);
+    expect((await engine.describe(stranger)).status).toBe('running');
   });
 
   it('may start them again also when the run of the first reset was reset before it did', async () => {

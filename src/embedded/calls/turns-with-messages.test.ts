@@ -1,6 +1,6 @@
 /** Turns that carry messages: what they leave to others, and what their callers are told. */
 import { describe, expect, it } from 'vitest';
-import { complete, HandClock, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
+import { complete, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
 import { folder, start } from '../started-run.fixture.js';
 
 const accept = (updateId: string) =>
@@ -176,22 +176,5 @@ describe('what came with a turn that no code can make', () => {
     await engine.recordTrace(run, {});
     const { events } = await engine.history(run, { afterEventId: 0, limit: 100 });
     expect(events.map(({ type }) => type)).toContain('WORKFLOW_EXECUTION_SIGNALED');
-  });
-
-  it('is answered when code can make it, and nothing is held back any more, also where it is refused', async () => {
-    const clock = new HandClock();
-    const engine = folder.open({ clock });
-    const worker = new ScriptedWorker(engine);
-    const run = await start(engine, 'a');
-    await worker.turn();
-    const update = engine.update(run, 'change', []).catch((error: Error) => error.name);
-    await worker.misfit();
-    await engine.recordTrace(run, {});
-    expect((await engine.describe(run)).heldBack).toBeDefined();
-    clock.pass(1_000);
-    const task = await worker.next('turn');
-    worker.completeTurn(task, [refuse(task.updates[0]!.updateId)]);
-    expect(await update).toBe('UpdateRejectedError');
-    expect((await engine.describe(run)).heldBack).toBeUndefined();
   });
 });

@@ -255,6 +255,21 @@ describe('what becomes of a step while others decide', () => {
     expect(events.filter(({ type }) => type === 'ACTIVITY_TASK_TIMED_OUT')).toHaveLength(1);
   });
 
+  it('that has ended as cancelled during a turn does not time out as well', async () => {
+    const once = { ...retry, maximumAttempts: 1 };
+    const task = await begin(step(1, 'work', { retry: once, startToCloseTimeoutMs: 10_000 }));
+    await engine.signal(run, 'go', []);
+    await worker.turn({ kind: 'cancelStep', activityId: '1' });
+    await engine.signal(run, 'more', []);
+    const underWay = await worker.next('turn');
+    const { runId, scheduledEventId, attempt } = task;
+    worker.say({ kind: 'stepCancelled', runId, scheduledEventId, attempt });
+    await pass(10_000);
+    worker.completeTurn(underWay);
+    expect((await closing()).type).toBe('ACTIVITY_TASK_CANCELED');
+    expect((await engine.outcome(run, { waitMs: 5_000 }))?.status).toBe('completed');
+  });
+
   it('is over when it is cancelled between two attempts, and a start finds nothing of it', async () => {
     worker.failStep(await begin(step(1, 'work', { retry })));
     await engine.signal(run, 'go', []);

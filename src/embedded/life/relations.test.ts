@@ -5,7 +5,15 @@ import { silentLog } from '../../core/log.js';
 import type { TurnTask } from '../../core/task.js';
 import type { RunRef } from '../../engine.js';
 import type { EmbeddedEngine } from '../index.js';
-import { CATALOG, complete, Folder, ScriptedWorker, timer } from '../scripted-worker.fixture.js';
+import {
+  CATALOG,
+  complete,
+  Folder,
+  HandClock,
+  ScriptedWorker,
+  timer,
+  workflow,
+} from '../scripted-worker.fixture.js';
 
 let folder: Folder;
 let engine: EmbeddedEngine;
@@ -91,6 +99,21 @@ describe('a child', () => {
     await turnOf('root/0', complete());
     const { events } = await turnOf('root', complete());
     expect(events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_COMPLETED');
+  });
+
+  it('that has timed out is told as that', async () => {
+    await engine.close();
+    const clock = new HandClock();
+    engine = folder.open({ limits, clock });
+    const workflows = [workflow('flow'), workflow('short', { executionTimeoutMs: 1_000 })];
+    worker = new ScriptedWorker(engine, { workflows });
+    await start('root');
+    await turnOf('root', { ...children('root', 1)[0]!, workflowType: 'short' } as Command);
+    await turnOf('root');
+    engine.flush();
+    clock.pass(1_000);
+    const { events } = await turnOf('root', complete());
+    expect(events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_TIMED_OUT');
   });
 
   it('that is asked to stop while its turn waits comes before the others of its tree', async () => {

@@ -45,6 +45,19 @@ it('acknowledges nothing after a commit whose outcome is unknown, and says so (I
   expect((await again.list({}, { limit: 10 })).runs).toEqual([]);
 });
 
+it('writes at an orderly end what was kept back: a step that has completed does not run again', async () => {
+  const engine = folder.open();
+  const worker = new ScriptedWorker(engine);
+  await engine.start(request);
+  await worker.turn(step(1));
+  worker.completeStep(await worker.next('step'), '"paid"');
+  await engine.close();
+  const next = new ScriptedWorker(folder.open());
+  const { events } = await next.next('turn');
+  expect(events.map(({ type }) => type)).toContain('ACTIVITY_TASK_COMPLETED');
+  expect(next.pending('step')).toEqual([]);
+});
+
 it('answers nobody who waits for a run when a commit fails: what is known may not be on disk', async () => {
   const engine = folder.open({ onFatal: () => {} });
   const run = await engine.start(request);

@@ -57,6 +57,19 @@ describe('a clock that is set', () => {
   });
 });
 
+describe('timers that are found due together', () => {
+  it('fire in the order of their instants, and those of one instant as they were started', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    await start(engine, 'a');
+    await worker.turn(timer(1, 3_000), timer(2, 1_000), timer(3, 2_000), timer(4, 1_000));
+    clock.ms += 5_000;
+    const { events } = await worker.next('turn');
+    const fired = events.filter((event) => event.type === 'TIMER_FIRED');
+    expect(fired.map(({ attributes }) => attributes.timerId)).toEqual(['2', '4', '3', '1']);
+  });
+});
+
 describe('a clock that was ahead for a while', () => {
   it('does not put off what begins after it is right again', async () => {
     const engine = folder.open({ clock });
@@ -310,6 +323,18 @@ it('a run that is held back is tried again at least every ten minutes', async ()
     expect((await engine.describe(run)).heldBack?.since).toBe(since);
     clock.pass(seconds * 1_000);
   }
+  expect((await worker.next('turn')).workflowId).toBe('a');
+});
+
+it('a run that is held back is tried again in its time, however long it would wait for a timer', async () => {
+  const engine = folder.open({ clock });
+  const worker = new ScriptedWorker(engine);
+  const run = await start(engine, 'a');
+  await worker.turn(timer(1, 3_600_000));
+  await engine.signal(run, 'go', []);
+  await worker.misfit();
+  await engine.recordTrace(run, {});
+  clock.pass(1_000);
   expect((await worker.next('turn')).workflowId).toBe('a');
 });
 

@@ -106,6 +106,23 @@ describe('a step that was asked to stop and whose worker ended before it began',
   });
 });
 
+describe('steps that were at work when their worker ended', () => {
+  it.each([
+    ['go on together when it is known which of them has ended it', true, ['a', 'b', 'c']],
+    ['are tried one after the other when it is not', false, ['a']],
+  ])('%s', async (_what, isKnown, given) => {
+    const worker = await joinOf(undefined, 'v1');
+    const run = await start('flow');
+    await worker.turn(step(1, 'a'), step(2, 'b'), step(3, 'c'));
+    const steps = [await worker.next('step'), await worker.next('step'), await worker.next('step')];
+    lastWords(worker, isKnown ? attemptOf(steps[0]!) : undefined, steps.map(attemptOf));
+    const other = await joinOf(undefined, 'v1');
+    await engine.recordTrace(run, {});
+    await engine.recordTrace(run, {});
+    expect(other.pending('step').map((task) => 'stepName' in task && task.stepName)).toEqual(given);
+  });
+});
+
 describe('a turn that ends its worker', () => {
   it('is tried once more alone, then held back, and costs nobody else anything', async () => {
     const [worker, reserve] = [await join(), await join()];

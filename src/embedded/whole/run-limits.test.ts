@@ -1,5 +1,6 @@
 /** Runs that ask for more than they may: they fail with a reason, and their callers are answered. */
 import { describe, expect, it } from 'vitest';
+import type { Command } from '../../core/history/command.js';
 import { ScriptedWorker, step, timer } from '../scripted-worker.fixture.js';
 import { closed, folder, start } from '../started-run.fixture.js';
 
@@ -31,6 +32,22 @@ describe('a run', () => {
     const answers = [{ queryId: queries[0]!.queryId, kind: 'answered', result: '1' } as const];
     worker.say({ kind: 'turnCompleted', turnId, runId, commands: [], answers });
     expect(await query).toBe('1');
+  });
+
+  it('takes no more updates than it may, those that wait for a worker included', async () => {
+    const engine = folder.open({ limits: { updatesPerRun: 2 } });
+    const run = await start(engine);
+    const waiting = ['first', 'second'].map((name) => engine.update(run, name, []));
+    await expect(engine.update(run, 'third', [])).rejects.toMatchObject({ name: 'TooManyRequestsError' });
+    const worker = new ScriptedWorker(engine);
+    const task = await worker.next('turn');
+    const answers = task.updates.flatMap(({ updateId }): Command[] => [
+      { kind: 'acceptUpdate', updateId },
+      { kind: 'completeUpdate', updateId, result: '1' },
+    ]);
+    worker.completeTurn(task, answers);
+    expect(await Promise.all(waiting)).toEqual(['1', '1']);
+    await expect(engine.update(run, 'third', [])).rejects.toMatchObject({ name: 'TooManyRequestsError' });
   });
 
   it('is failed with a typed failure when its history is full', async () => {

@@ -56,3 +56,14 @@ it('a suspect goes to who works when nobody has come to stand by for ten seconds
   const outcome = await engine.outcome({ workflowId: 'suspect' }, { waitMs: 5_000 });
   expect(outcome?.status).toBe('completed');
 });
+
+it('a suspect goes at once to who works in a pool of which nobody stands by', async () => {
+  const alone = { ...pool, spares: 0 };
+  const lost = new ScriptedWorker(engine, { pool: alone });
+  await start('suspect');
+  await lost.next('turn');
+  lost.lose();
+  const worker = new ScriptedWorker(engine, { pool: alone });
+  await lookedAfter();
+  expect(worker.pending('turn')).toMatchObject([{ workflowId: 'suspect' }]);
+});

@@ -241,19 +241,6 @@ describe('a run whose history does not fit the code of one worker', () => {
     expect(await failedTurns('a')).toBe(0);
   });
 
-  it('is not tried before its time at such a place either', async () => {
-    const worker = new ScriptedWorker(engine, { turns: 1 });
-    await start('busy');
-    const busy = await worker.next('turn');
-    await start('a');
-    await engine.cancel({ workflowId: 'a' });
-    worker.completeTurn(busy);
-    await worker.misfit();
-    await settled();
-    expect(worker.pending('turn')).toEqual([]);
-    expect((await engine.describe({ workflowId: 'a' })).heldBack).toBeDefined();
-  });
-
   it('is held back when the code that was to try it leaves before it has', async () => {
     const old = having('v1', ['flow']);
     const busy = new ScriptedWorker(engine, { codeId: 'v2', turns: 1, workflows: [workflow('flow')] });
