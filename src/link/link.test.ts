@@ -153,6 +153,16 @@ describe('a connection', () => {
     expect(closed.items).toHaveLength(1);
   });
 
+  test('lasts while the server has nothing to say but that it is there', async () => {
+    await link.close();
+    await new Promise((resolve) => server.close(resolve));
+    await listen({ pingIntervalMs: 5 });
+    const { opened, closed } = connect({ silenceMs: 150 });
+    await opened.atLeast(1);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(closed.items).toEqual([]);
+  });
+
   test('does not send to a worker that is gone', async () => {
     const { client, opened } = connect();
     await opened.atLeast(1);
@@ -279,6 +289,7 @@ describe('a worker that misbehaves loses its connection and nothing else happens
     expect(source.received.items).toEqual([]);
     other.client.send({ kind: 'draining' });
     await source.received.atLeast(1);
+    expect(source.disconnected.items).toEqual([0]);
   });
 
   test.each([

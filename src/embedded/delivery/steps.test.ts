@@ -165,6 +165,19 @@ describe('an attempt that takes too long', () => {
   });
 });
 
+it('a further attempt has been begun before, however long it waits for a worker', async () => {
+  worker.failStep(await begin(step(1, 'work', { retry, scheduleToStartTimeoutMs: 5_000 })));
+  await engine.recordTrace(run, {});
+  worker.lose();
+  worker = new ScriptedWorker(engine, { steps: 0 });
+  // Longer than the time between the attempts, and than the first one was given to begin.
+  await pass(10_000);
+  await pass(10_000);
+  expect(worker.pending('turn')).toEqual([]);
+  const able = new ScriptedWorker(engine);
+  expect((await able.next('step')).attempt).toBe(2);
+});
+
 describe('an attempt of a run that closes', () => {
   it.each([
     ['by itself', () => worker.turn(complete())],

@@ -20,7 +20,13 @@ describe('a text and its checksum, encoded at once', () => {
   });
 
   it('differ by the place of the text', () => {
-    const sums = [encodeWithChecksum('history', 1, 23, 'x'), encodeWithChecksum('history', 12, 3, 'x')];
-    expect(sums[0]!.checksum).not.toBe(sums[1]!.checksum);
+    const places = [
+      ['history', 1, 23],
+      ['history', 12, 3],
+      ['history', 1, 24],
+      ['inbox', 1, 23],
+    ] as const;
+    const sums = places.map((place) => encodeWithChecksum(...place, 'x').checksum);
+    expect(new Set(sums).size).toBe(places.length);
   });
 });

@@ -479,6 +479,7 @@ describe('one purse', () => {
     };
     // The parent leaves long before its child has ended.
     expect(await isGone('a')).toBe(true);
+    expect(await budgetOf({ workflowId: 'kid' }, removing)).toMatchObject({ amount: '1', spent: '0' });
     completes(task, '1', 'USD', by);
     await by.turn(step(2));
     await paused({ workflowId: 'kid' }, by, removing);
@@ -490,6 +491,20 @@ describe('one purse', () => {
     expect(db.prepare('SELECT tree FROM purses').all()).toEqual([]);
     db.close();
     await soon.remove();
+  });
+
+  it('is filled for the whole tree also by way of a descendant', async () => {
+    await start('0');
+    await worker.turn(child(1, 'b'), step(1));
+    for (let isHeld = false; !isHeld; ) {
+      const turn = await worker.next('turn');
+      isHeld = turn.events.some(({ type }) => type === 'WORKFLOW_EXECUTION_SIGNALED');
+      worker.completeTurn(turn, []);
+    }
+    await engine.setBudget({ workflowId: 'b' }, '10');
+    await expect
+      .poll(() => worker.pending('step'), { timeout: 10_000 })
+      .toMatchObject([{ runId: run.runId }]);
   });
 
   it('leaves the pause of an operator alone', async () => {

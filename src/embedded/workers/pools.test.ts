@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Scheduler, systemScheduler } from '../../core/clock.js';
 import type { EmbeddedEngine } from '../index.js';
-import { CATALOG, complete, Folder, ScriptedWorker } from '../scripted-worker.fixture.js';
+import { CATALOG, complete, Folder, once, ScriptedWorker, step } from '../scripted-worker.fixture.js';
 
 const pool = { id: 'pool', size: 1, spares: 1 };
 
@@ -66,4 +66,24 @@ it('a suspect goes at once to who works in a pool of which nobody stands by', as
   const worker = new ScriptedWorker(engine, { pool: alone });
   await lookedAfter();
   expect(worker.pending('turn')).toMatchObject([{ workflowId: 'suspect' }]);
+});
+
+it('a step that keeps its worker from speaking until it ends has not proven harmless', async () => {
+  const retry = { ...once, maximumAttempts: 2 };
+  await start('endless');
+  let worker = new ScriptedWorker(engine);
+  await worker.turn(step(1, 'work', { retry }));
+  // Lost, then held against it twice: that is as often as it may be tried.
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    expect((await worker.next('step')).attempt).toBe(attempt);
+    passedMs += 5_000;
+    await lookedAfter();
+    worker.lose();
+    worker = new ScriptedWorker(engine, { isSilent: true });
+  }
+  const { events } = await worker.next('turn');
+  expect(events.find(({ type }) => type === 'ACTIVITY_TASK_FAILED')?.attributes).toMatchObject({
+    failure: { type: 'WorkerCrashed' },
+    retryState: 'MAXIMUM_ATTEMPTS_REACHED',
+  });
 });

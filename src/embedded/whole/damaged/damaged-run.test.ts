@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunRef } from '../../../engine.js';
-import { complete, ScriptedWorker, step, timer } from '../../scripted-worker.fixture.js';
+import { child, complete, ScriptedWorker, step, timer } from '../../scripted-worker.fixture.js';
 import { edit, engine, folder, logs, start, worker } from './damaged-folder.fixture.js';
 
 describe('a damaged run', () => {
@@ -119,5 +119,32 @@ describe('a damaged run', () => {
     const restored = folder.open();
     expect((await restored.describe(damaged)).status).toBe('running');
     expect(restored.load().runsDamaged).toBe(0);
+  });
+});
+
+describe('a run that was damaged while a child of it closed', () => {
+  it('hears of that after a start with what was damaged restored', async () => {
+    const parent = await start('parent');
+    await worker.turn(child(1, 'kid'));
+    for (let turns = 0; turns < 2; turns++) await worker.turn();
+    await engine.signal({ workflowId: 'kid' }, 'end', []);
+    await engine.close();
+    const swap = (from: string, to: string) =>
+      edit(folder, (db) =>
+        db.exec(
+          `UPDATE history SET events = replace(events, '"${from}"', '"${to}"') WHERE run_key = (SELECT key FROM runs WHERE workflow_id = 'parent')`,
+        ),
+      );
+    swap('flow', 'flew');
+    const again = folder.open();
+    await new ScriptedWorker(again).turn(complete());
+    expect(await again.outcome({ workflowId: 'kid' }, { waitMs: 5_000 })).toMatchObject({
+      status: 'completed',
+    });
+    await expect(again.describe(parent)).rejects.toMatchObject({ name: 'DataCorruptionError' });
+    await again.close();
+    swap('flew', 'flow');
+    const { events } = await new ScriptedWorker(folder.open()).next('turn');
+    expect(events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_COMPLETED');
   });
 });
