@@ -61,6 +61,21 @@ describe('commits that are gone', () => {
     }
   });
 
+  it('are missed from the last but one on: a power cut tears no more than the last', async () => {
+    const FRAME_BYTES = 24 + 4_096;
+    const copy = killed();
+    const wal = readFileSync(walFile(copy));
+    rmSync(markFile(copy));
+    // A frame that ends a transaction holds the size of the database after it.
+    const ends: number[] = [];
+    for (let at = 32; at + FRAME_BYTES <= wal.length; at += FRAME_BYTES) {
+      if (wal.readUInt32BE(at + 4) !== 0) ends.push(at + FRAME_BYTES);
+    }
+    wal[ends.at(-3)! + 100]! ^= 1;
+    writeFileSync(walFile(copy), wal);
+    expect(() => copy.open()).toThrow(/is damaged at byte \d+: the 2 commits behind it/);
+  });
+
   it('are not suspected when a power cut has torn the last one', async () => {
     const copy = killed();
     const wal = readFileSync(walFile(copy));
@@ -109,6 +124,18 @@ describe('commits that are gone', () => {
     const copy = killed();
     const other = older.open();
     await start(undefined, other);
+    for (const file of [dbFile, walFile]) cpSync(file(older), file(copy));
+    expect(() => copy.open()).toThrow('is another one than its mark was made for');
+  });
+
+  it('are missed in their place also when the last of each has written the same', async () => {
+    const older = killed();
+    await start();
+    await engine.recordTrace(runs[0]!, {});
+    const copy = killed();
+    const other = older.open();
+    await start(undefined, other);
+    await other.recordTrace(runs[0]!, {});
     for (const file of [dbFile, walFile]) cpSync(file(older), file(copy));
     expect(() => copy.open()).toThrow('is another one than its mark was made for');
   });
