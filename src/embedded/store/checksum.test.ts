@@ -26,7 +26,7 @@ describe('a text and its checksum, encoded at once', () => {
       ['history', 1, 24],
       ['inbox', 1, 23],
     ] as const;
-    const sums = places.map((place) => encodeWithChecksum(...place, 'x').checksum);
+    const sums = places.map(([table, run, at]) => encodeWithChecksum(table, run, at, 'x').checksum);
     expect(new Set(sums).size).toBe(places.length);
   });
 });
