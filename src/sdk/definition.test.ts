@@ -75,7 +75,47 @@ describe('a definition', () => {
     [
       'a bad alias',
       () => workflow({ name: 'a', aliases: ['b c'], fn }),
-      'is not a name for a alias of workflow "a"',
+      'is not a name for an alias of workflow "a"',
+    ],
+    [
+      'aliases that are no list',
+      () => workflow({ name: 'a', aliases: 'order' as never, fn }),
+      'aliases of workflow "a" must be a list of names',
+    ],
+    [
+      'a description of a workflow that is no text',
+      () => workflow({ name: 'a', description: 5 as never, fn }),
+      'description of workflow "a" must be a text, and is 5',
+    ],
+    [
+      'a description of a step that is no text',
+      () => step({ name: 'a', description: { en: 'charges' } as never, fn }),
+      'description of step "a" must be a text, and is an object',
+    ],
+    [
+      'a description of a declaration that is no text',
+      () => workflow({ name: 'a', updates: { u: { description: [] as never } }, fn }),
+      'description of update "u" of workflow "a" must be a text, and is a list',
+    ],
+    [
+      'a description of a message that is no text',
+      () => defineSignal('s', { description: 5 as never }),
+      'description of signal "s" must be a text, and is 5',
+    ],
+    [
+      'a declaration without a name',
+      () => workflow({ name: 'a', signals: { '': {} }, fn }),
+      '"" is not a name for a signal',
+    ],
+    [
+      'a declaration of what the service sends',
+      () => workflow({ name: 'a', signals: { 'perdure.pause': {} }, fn }),
+      '"perdure.pause" is not a name for a signal',
+    ],
+    [
+      'a switch that is a text',
+      () => workflow({ name: 'a', options: { disableTrace: 'no' as never }, fn }),
+      'disableTrace of workflow "a" must be true or false, and is "no"',
     ],
     [
       'a schema that is none',

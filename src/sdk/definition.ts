@@ -5,10 +5,11 @@
  * loaded side by side (the service's own and the project's).
  */
 
+import { isPauseSignal, PAUSED_BY_CALL } from '../core/run/pause.js';
 import type { RetryPolicy } from '../core/run/retry.js';
-import { isName, MAX_NAME_LENGTH } from '../core/values/names.js';
+import { isMessageName, isName, MAX_MESSAGE_NAME_LENGTH, MAX_NAME_LENGTH } from '../core/values/names.js';
 import { DefinitionError } from './errors.js';
-import { checkOptions } from './options.js';
+import { checkOptions, described } from './options.js';
 import type { MessageKind, StepDefaults } from './runtime.js';
 import { isSchema, type Schema } from './schema.js';
 
@@ -77,10 +78,11 @@ function brand<F extends object>(callable: F, symbol: symbol, definition: { name
   return Object.freeze(callable);
 }
 
+/** `kind` is what has the name, with its article. */
 export function checkName(kind: string, name: unknown): asserts name is string {
   if (isName(name)) return;
   throw new DefinitionError(
-    `${JSON.stringify(name) ?? String(name)} is not a name for a ${kind}: use letters, digits and _, not starting with a digit, at most ${MAX_NAME_LENGTH} characters`,
+    `${JSON.stringify(name) ?? String(name)} is not a name for ${kind}: use letters, digits and _, not starting with a digit, at most ${MAX_NAME_LENGTH} characters`,
   );
 }
 
@@ -93,6 +95,18 @@ export function checkDefinition(kind: string, given: unknown): void {
 
 export function checkFn(what: string, fn: unknown): void {
   if (typeof fn !== 'function') throw new DefinitionError(`${what} needs fn, a function`);
+}
+
+/** The catalog of a server takes nothing but a text, and without it none of a worker's workflows. */
+export function checkDescription(what: string, description: unknown): void {
+  if (description === undefined || description === null || typeof description === 'string') return;
+  throw new DefinitionError(`description of ${what} must be a text, and is ${described(description)}`);
+}
+
+/** Of a switch, where `'no'` would be taken for yes or do nothing. */
+export function checkSwitch(what: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return;
+  throw new DefinitionError(`${what} must be true or false, and is ${described(value)}`);
 }
 
 export function checkSchemas(
@@ -140,6 +154,18 @@ export function checkDeclarations(
         `${label} is declared by the definition of ${String(definedKind)} "${String(definedName)}": they must be the same`,
       );
     }
+    checkMessageName(kind, name);
+    checkDescription(label, declaration.description);
     checkSchemas(label, declaration);
   }
+}
+
+export function checkMessageName(kind: MessageKind, name: unknown): asserts name is string {
+  // A run that could send it would pause those of others, and one that had a handler for it would wait in vain.
+  if (isMessageName(name) && isPauseSignal(name))
+    throw new DefinitionError(`"${name}" is not a name for a ${kind}: ${PAUSED_BY_CALL}`);
+  if (isMessageName(name)) return;
+  throw new DefinitionError(
+    `${JSON.stringify(name) ?? String(name)} is not a name for a ${kind}: use 1 to ${MAX_MESSAGE_NAME_LENGTH} characters, without halves of surrogate pairs`,
+  );
 }

@@ -1,7 +1,8 @@
 /** What a workflow can know and say: about itself, its versions, and to other workflows. */
 import { isPatchId, isWorkflowId, MAX_PATCH_ID_LENGTH } from '../core/values/names.js';
+import { checkMessageName } from './definition.js';
 import { UsageError } from './errors.js';
-import { checkMessageName, type SignalDefinition } from './messages.js';
+import type { SignalDefinition } from './messages.js';
 import { currentRuntime, type LogLevel, type WorkflowInfo } from './runtime.js';
 import { checkValue } from './schema.js';
 import { inCurrentScope } from './scope.js';

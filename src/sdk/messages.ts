@@ -1,9 +1,9 @@
 /** Signals, queries and updates: how a workflow names the messages it takes and answers them. */
 
-import { isPauseSignal, PAUSED_BY_CALL } from '../core/run/pause.js';
-import { isMessageName, MAX_MESSAGE_NAME_LENGTH } from '../core/values/names.js';
 import { nearestName } from '../core/values/nearest.js';
 import {
+  checkDescription,
+  checkMessageName,
   checkSchemas,
   type HandlerDeclaration,
   type HandlerDeclarations,
@@ -122,6 +122,7 @@ function define<Kind extends MessageKind>(kind: Kind, first: unknown, second: un
     kind === 'signal' ? ['description', 'inputSchema'] : ['description', 'inputSchema', 'outputSchema'];
   checkOptions(`the definition of ${what}`, second, known);
   const { description, inputSchema, outputSchema } = second as HandlerDeclaration;
+  checkDescription(what, description);
   checkSchemas(what, { inputSchema, outputSchema });
   return Object.freeze({
     kind,
@@ -148,16 +149,6 @@ function declaredBy<Kind extends MessageKind>(
   }
   const { description, inputSchema, outputSchema } = declared[name]!;
   return Object.freeze({ kind, name, description, inputSchema, outputSchema });
-}
-
-export function checkMessageName(kind: MessageKind, name: unknown): asserts name is string {
-  // A run that could send it would pause those of others, and one that had a handler for it would wait in vain.
-  if (isMessageName(name) && isPauseSignal(name))
-    throw new DefinitionError(`"${name}" is not a name for a ${kind}: ${PAUSED_BY_CALL}`);
-  if (isMessageName(name)) return;
-  throw new DefinitionError(
-    `${JSON.stringify(name) ?? String(name)} is not a name for a ${kind}: use 1 to ${MAX_MESSAGE_NAME_LENGTH} characters, without halves of surrogate pairs`,
-  );
 }
 
 export interface SetHandlerOptions {

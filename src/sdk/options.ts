@@ -9,7 +9,7 @@ import { DefinitionError } from './errors.js';
 export function checkOptions(what: string, given: unknown, known: readonly string[]): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new DefinitionError(
-      `${what} must be an object with ${known.join(', ')}, and is ${Array.isArray(given) ? 'a list' : String(given)}`,
+      `${what} must be an object with ${known.join(', ')}, and is ${described(given)}`,
     );
   }
   const unknown = Object.keys(given).find((name) => !known.includes(name));
@@ -17,4 +17,11 @@ export function checkOptions(what: string, given: unknown, known: readonly strin
   const nearest = nearestName(unknown, known);
   const hint = nearest === undefined ? `known are ${known.join(', ')}` : `did you mean "${nearest}"?`;
   throw new DefinitionError(`${what} has no option "${unknown}": ${hint}`);
+}
+
+/** What was given in place of what is asked for. */
+export function described(given: unknown): string {
+  if (Array.isArray(given)) return 'a list';
+  if (typeof given === 'string') return JSON.stringify(given);
+  return typeof given === 'object' && given !== null ? 'an object' : String(given);
 }

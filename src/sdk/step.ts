@@ -7,6 +7,7 @@ import { rememberStep } from './defined-steps.js';
 import {
   brandStep,
   checkDefinition,
+  checkDescription,
   checkFn,
   checkName,
   checkSchemas,
@@ -78,10 +79,11 @@ export function step(
 ): Step {
   checkDefinition('step', definition);
   const { name, description, inputSchema, outputSchema, fn } = definition;
-  checkName('step', name);
+  checkName('a step', name);
   const what = `step "${name}"`;
   checkOptions(what, definition, DEFINITION);
   checkFn(what, fn);
+  checkDescription(what, description);
   checkSchemas(what, definition);
   const options = resolveStepOptions(what, definition.options);
   const made: StepDefinition = { name, description, inputSchema, outputSchema, options, fn };
@@ -93,7 +95,7 @@ const DEFINITION = ['name', 'description', 'inputSchema', 'outputSchema', 'optio
 
 /** The workflow side of a step: its name and options, without the code that workers run. */
 export function stepReference(reference: { name: string; options?: StepOptions }): Step {
-  checkName('step', reference.name);
+  checkName('a step', reference.name);
   return callable({
     name: reference.name,
     options: resolveStepOptions(`step "${reference.name}"`, reference.options),

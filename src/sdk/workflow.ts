@@ -8,9 +8,11 @@ import {
   brandWorkflow,
   checkDeclarations,
   checkDefinition,
+  checkDescription,
   checkFn,
   checkName,
   checkSchemas,
+  checkSwitch,
   type HandlerDeclarations,
   type WorkflowDefinition,
 } from './definition.js';
@@ -146,14 +148,15 @@ export function workflow(given: Given): Workflow<never, unknown> {
 
 function define(given: Given): WorkflowDefinition {
   const { name, description, signals, queries, updates, options = {} } = given;
-  checkName('workflow', name);
+  checkName('a workflow', name);
   const what = `workflow "${name}"`;
   checkOptions(what, given, DEFINITION);
   checkOptions(`options of ${what}`, options, OPTIONS);
   checkFn(what, given.fn);
   checkSchemas(what, given);
-  const aliases = [...(given.aliases ?? [])];
-  for (const alias of aliases) checkName(`alias of ${what}`, alias);
+  checkDescription(what, description);
+  checkSwitch(`disableTrace of ${what}`, options.disableTrace);
+  const aliases = aliasesOf(what, given.aliases);
   const twice = [name, ...aliases].find((alias, at, all) => all.indexOf(alias) !== at);
   if (twice !== undefined)
     throw new DefinitionError(`${what} has the alias "${twice}" twice, or as its own name`);
@@ -184,6 +187,12 @@ function define(given: Given): WorkflowDefinition {
   };
 }
 
+function aliasesOf(what: string, given: unknown = []): readonly string[] {
+  if (!Array.isArray(given)) throw new DefinitionError(`aliases of ${what} must be a list of names`);
+  for (const alias of given) checkName(`an alias of ${what}`, alias);
+  return [...given];
+}
+
 function retryOf(given: Partial<RetryPolicy>): RetryPolicy {
   const retry = { ...DEFAULT_STEP_RETRY, maximumAttempts: 0, ...given };
   // As with steps: an author who only raises the first interval does not mean a policy that contradicts itself.
@@ -209,6 +218,7 @@ function startChild(workflowType: string, input: unknown, options: ChildOptions)
   const what = `workflow "${workflowType}"`;
   checkOptions(`the call of ${what}`, options, CHILD_OPTIONS);
   const { workflowId, catalog, detached = false } = options;
+  checkSwitch(`detached of the call of ${what}`, detached);
   if (workflowId !== undefined && !isWorkflowId(workflowId)) {
     throw new UsageError(
       `${JSON.stringify(workflowId)} is not an id for ${what}: use 1 to 255 characters, none of them a control character or half a surrogate pair`,

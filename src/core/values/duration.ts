@@ -31,8 +31,12 @@ export const isWholeMs = (value: unknown): value is number =>
 export function toMs(duration: Duration, what = 'duration'): number {
   const ms = typeof duration === 'number' ? duration : parse(duration);
   if (ms === undefined || !Number.isFinite(ms) || ms < 0 || ms > MAX_MS) {
+    // NaN and Infinity would be written as null, which nobody gave.
+    const given = typeof duration === 'number' ? String(duration) : JSON.stringify(duration);
     throw new DurationError(
-      `${what} ${JSON.stringify(duration) ?? String(duration)} is not a duration: give milliseconds (0 or more) or a text such as "30s", "5 minutes", "3 days"`,
+      ms !== undefined && ms > MAX_MS
+        ? `${what} ${given} is longer than 1000 years, the longest that is taken for a duration`
+        : `${what} ${given} is not a duration: give milliseconds (0 or more) or a text such as "30s", "5 minutes", "3 days"`,
     );
   }
   return Math.ceil(ms);

@@ -140,6 +140,19 @@ describe('children', () => {
     expect(b!.workflowId).not.toBe(a!.workflowId);
   });
 
+  test('that are detached by anything but true or false are refused', () => {
+    const run = new ScriptedRun(({ workflow }) => {
+      const child = workflow({ name: 'child', fn: async () => {} });
+      return workflow({ name: 'test', fn: async () => child(undefined, { detached: 'no' as never }) });
+    });
+    expect(run.start().turn()).toMatchObject([
+      {
+        kind: 'failRun',
+        failure: { message: expect.stringContaining('must be true or false, and is "no"') },
+      },
+    ]);
+  });
+
   test('with an id that is none are refused', () => {
     const run = new ScriptedRun(({ workflow }) => {
       const child = workflow({ name: 'child', fn: async () => {} });
