@@ -119,15 +119,28 @@ describe('conventions', () => {
   });
 
   it.each([
-    ['malformed', '{"workflowName":'],
-    ['no JSON at all', 'hello'],
-    ['with a prototype key', '{"workflowName":"echo","input":{"__proto__":{"polluted":true}}}'],
-    ['with an escaped prototype key', '{"workflowName":"echo","input":{"\\u005f_proto__":1}}'],
-    ['with a constructor', '{"workflowName":"echo","input":{"constructor":{"prototype":{"polluted":1}}}}'],
-  ])('refuses a body %s', async (_what, body) => {
+    ['malformed', '{"workflowName":', 'is not valid JSON'],
+    ['with a comma too many', '{"input":1,}', 'is not valid JSON (at character 12)'],
+    ['no JSON at all', 'hello', 'is not valid JSON'],
+    ['with a prototype key', '{"workflowName":"echo","input":{"__proto__":{"polluted":true}}}', 'has a key'],
+    [
+      'with a prototype key behind a byte order mark',
+      '\uFEFF{"workflowName":"echo","input":{"__proto__":1}}',
+      'has a key',
+    ],
+    ['with an escaped prototype key', '{"workflowName":"echo","input":{"\\u005f_proto__":1}}', 'has a key'],
+    [
+      'with a constructor',
+      '{"workflowName":"echo","input":{"constructor":{"prototype":{"polluted":1}}}}',
+      'has a key',
+    ],
+  ])('refuses a body %s, and says what is wrong with it', async (_what, body, reason) => {
     const response = await post('/workflow/start', body);
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: 'InvalidJsonError' });
+    expect(await response.json()).toMatchObject({
+      error: 'InvalidJsonError',
+      message: expect.stringContaining(`The body ${reason}`),
+    });
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(engine.starts).toEqual([]);
   });
@@ -209,11 +222,35 @@ describe('conventions', () => {
       'too many headers',
       `GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
       431,
+      /headers of a request may take \d+ bytes/,
     ],
     ['no HTTP', 'hello\r\n\r\n', 400],
-  ])('refuses a request with %s', async (_what, request, status) => {
+    ['no host', 'GET /health HTTP/1.1\r\n\r\n', 400, /has to have a Host header/],
+    ['no host and no such path', 'GET /nothing HTTP/1.1\r\n\r\n', 400, /has to have a Host header/],
+    [
+      'no host and a body',
+      'POST /workflow/start HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+      400,
+      /has to have a Host header/,
+    ],
+  ])('refuses a request with %s', async (_what, request, status, reason = /not a valid HTTP request/) => {
     const answer = await rawExchange(request);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toMatch(/X-Request-ID: /i);
+    const { error, issues } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
+    expect(error).toBe('ValidationError');
+    expect(issues).toMatchObject([{ message: expect.stringMatching(reason) }]);
+  });
+
+  it('answers a request of HTTP/1.0, which needs no host', async () => {
+    expect(await rawExchange('GET /health HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('leaves an expectation unmet that it does not know', async () => {
+    const answer = await rawExchange(
+      'GET /health HTTP/1.1\r\nHost: localhost\r\nExpect: miracles\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(answer).toMatch(/X-Request-ID: /i);
   });
 

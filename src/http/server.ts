@@ -21,6 +21,7 @@ import { PerdureError } from '../core/errors.js';
 import { type Log, silentLog } from '../core/log.js';
 import { idOfSegment } from '../core/values/id-segment.js';
 import { isCatalogName } from '../core/values/names.js';
+import { requestId } from '../core/values/request-id.js';
 import type { Engine } from '../engine.js';
 import { Metrics } from '../telemetry/index.js';
 import type { Traces } from '../trace/index.js';
@@ -62,7 +63,6 @@ import { uiRoutes } from './ui/routes.js';
 import { readJsonBodies } from './wire/body.js';
 import { sendError } from './wire/errors.js';
 import { PayloadCheck } from './wire/payload-check.js';
-import { requestId } from './wire/request-id.js';
 
 export interface ServerOptions {
   engine: Engine;
@@ -259,6 +259,8 @@ function createApp(
       keepAlive: true,
       keepAliveInitialDelay: limits.peerProbeMs,
       IncomingMessage: UpgradableToWebSocketOnly,
+      // Node's own refusal has no body; the hook below has one.
+      requireHostHeader: false,
     },
     // As much as Node takes in the head of a request: what is too long for an id is told by the schema of the route.
     routerOptions: { maxParamLength: 16_384 },
@@ -275,12 +277,18 @@ function createApp(
     clientErrorHandler: (error, socket) => malformed.refuse(error, socket),
   });
   malformed.watch(app.server);
+  // An expectation that nobody knows may be left unmet, and Node's own refusal of it has no body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   readJsonBodies(app, limits, bodies);
 
   const paths = new KnownPaths(app);
   app.addHook('onRequest', (request, reply, done) => {
     stamp(request, reply);
     cors.stamp(request, reply);
+    if (lacksHost(request)) {
+      leaveUnread(request, reply);
+      return done(new PerdureError('ValidationError', 'A request of HTTP/1.1 has to have a Host header'));
+    }
     if (cors.answerPreflight(request, reply)) return;
     if (!request.is404) {
       readId(request);
@@ -302,6 +310,9 @@ function readId({ params }: FastifyRequest): void {
   const path = params as { id?: string };
   if (path.id !== undefined) path.id = idOfSegment(path.id);
 }
+
+const lacksHost = ({ raw }: FastifyRequest): boolean =>
+  raw.headers.host === undefined && raw.httpVersionMajor === 1 && raw.httpVersionMinor > 0;
 
 /** The headers of every answer. */
 function stamp(request: FastifyRequest, reply: FastifyReply): void {

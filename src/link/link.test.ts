@@ -104,7 +104,7 @@ const refusal = async (socket: WebSocket) => {
   for await (const chunk of response) body += chunk;
   socket.on('error', () => {});
   socket.terminate();
-  return { status: response.statusCode as number, body };
+  return { status: response.statusCode as number, body, headers: response.headers };
 };
 
 beforeEach(async () => {
@@ -208,8 +208,10 @@ describe('the door', () => {
   });
 
   test('has nothing at other paths, and leaves plain requests alone', async () => {
-    const { status } = await refusal(raw(undefined, `${url.replace('http', 'ws')}/elsewhere`));
+    const { status, body, headers } = await refusal(raw(undefined, `${url.replace('http', 'ws')}/elsewhere`));
     expect(status).toBe(404);
+    expect(JSON.parse(body)).toEqual({ error: 'NotFoundError', message: expect.stringContaining('upgrade') });
+    expect(headers['x-request-id']).toMatch(/^[\w-]+$/);
     expect(await (await fetch(url)).text()).toBe('plain');
   });
 

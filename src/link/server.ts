@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../core/log.js';
 import type { FromWorker, ToWorker } from '../core/task.js';
+import { requestId } from '../core/values/request-id.js';
 import type { TaskSource, WorkerSession } from '../engine.js';
 import { shapeProblem } from './from-worker.js';
 import { Outbox } from './outbox.js';
@@ -54,7 +55,7 @@ export function attachWorkerLink(server: Server, source: TaskSource, options: Wo
     socket.on('error', () => socket.destroy());
     // Not by `new URL`: what anybody may send need not be one, and nobody would catch what it throws.
     const [path, query] = (request.url ?? '').split('?', 2);
-    if (path !== LINK_PATH) return refuse(socket, 404, 'Nothing here accepts a protocol upgrade');
+    if (path !== LINK_PATH) return refuseElsewhere(socket, request);
     const authorized = options.authorize(request);
     if (authorized === false) {
       return refuse(socket, 401, `A worker needs the token of this server. ${remedy}`);
@@ -98,6 +99,15 @@ export function attachWorkerLink(server: Server, source: TaskSource, options: Wo
   };
 }
 
+/** Who asks for another protocol where there is none is no worker, and reads errors as the API writes them. */
+function refuseElsewhere(socket: Duplex, { headers }: IncomingMessage): void {
+  const message = 'Nothing here accepts a protocol upgrade';
+  refuse(socket, 404, JSON.stringify({ error: 'NotFoundError', message }), {
+    'X-Request-ID': requestId(headers),
+    'Content-Type': 'application/json; charset=utf-8',
+  });
+}
+
 const TOO_MANY = 'A worker needs the token of this server, and too many wrong ones came from its address';
 
 function refuse(
@@ -106,9 +116,10 @@ function refuse(
   reason: string,
   headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {},
 ): void {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const all = { 'Content-Type': 'text/plain; charset=utf-8', ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(reason)}\r\nConnection: close\r\n\r\n${reason}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}Content-Length: ${Buffer.byteLength(reason)}\r\nConnection: close\r\n\r\n${reason}`,
     // A peer that does not end its side would keep the socket otherwise, beyond every timeout and the end of the server.
     () => socket.destroy(),
   );

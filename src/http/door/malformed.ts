@@ -4,16 +4,28 @@
  * On a connection that carries several requests one after the other, the answers to those before come first: whoever
  * reads the next answer takes it for the one to the next request, and would take for refused what was done.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PerdureError } from '../../core/errors.js';
+import { requestId } from '../../core/values/request-id.js';
 import { errorBody } from '../wire/errors.js';
-import { requestId } from '../wire/request-id.js';
 
-const TRANSPORT_STATUS: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+interface Refusal {
+  status: string;
+  message: string;
+}
+
+const REFUSALS: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    message: `The path and the headers of a request may take ${maxHeaderSize} bytes`,
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    message: 'The request did not arrive in time, and nothing was done',
+  },
 };
+const NO_REQUEST: Refusal = { status: '400 Bad Request', message: 'This is not a valid HTTP request' };
 
 export class Malformed {
   /** Requests of a connection that were not answered yet. */
@@ -42,7 +54,7 @@ export class Malformed {
       socket.destroy();
       return;
     }
-    const say = () => farewell(socket, TRANSPORT_STATUS[error.code ?? ''] ?? '400 Bad Request');
+    const say = () => farewell(socket, REFUSALS[error.code ?? ''] ?? NO_REQUEST);
     if (this.#isOwedAnswers(socket)) this.#lastWords.set(socket, say);
     else say();
   }
@@ -54,8 +66,8 @@ export class Malformed {
   }
 }
 
-function farewell(socket: Socket, status: string): void {
-  const body = errorBody(new PerdureError('ValidationError', 'This is not a valid HTTP request'));
+function farewell(socket: Socket, { status, message }: Refusal): void {
+  const body = errorBody(new PerdureError('ValidationError', message));
   socket.end(
     [
       `HTTP/1.1 ${status}`,

@@ -60,13 +60,21 @@ function safeParser(app: FastifyInstance): (request: FastifyRequest, text: strin
       failed = error !== null;
       value = parsed;
     });
-    if (failed) throw new PerdureError('InvalidJsonError', INVALID);
+    if (failed) throw new PerdureError('InvalidJsonError', whyInvalid(text));
     return value;
   };
 }
 
-const INVALID =
-  'The body is not valid JSON, or has a key that JavaScript objects cannot carry safely (__proto__)';
+/** The parser says the same of both; the caller looks for a comma in one case and for a key in the other. */
+function whyInvalid(text: string): string {
+  try {
+    JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    const position = /at position (\d+)/.exec((error as Error).message)?.[1];
+    return `The body is not valid JSON${position === undefined ? '' : ` (at character ${Number(position) + 1})`}`;
+  }
+  return 'The body has a key that JavaScript objects cannot carry safely: __proto__, or a constructor with a prototype';
+}
 
 function refuseEncodings(request: FastifyRequest): void {
   const encoding = request.headers['content-encoding'];
