@@ -19,6 +19,7 @@ import type { Catalogs } from '../kept/catalogs.js';
 import { closed, type KnownRun, type Runs } from '../reading/runs.js';
 import { failureFromProto } from '../translate/failure.js';
 import { fromSingle, toPayloads } from '../translate/payload.js';
+import { isTemporalsQuery } from '../translate/queries.js';
 import { readable } from '../translate/turn-failure.js';
 import { RunIsPaused, type UpdateMessage, Updates } from './updates.js';
 
@@ -147,6 +148,11 @@ export class Messages {
   async query(selector: RunSelector, name: string, input: Payload[]): Promise<Payload | undefined> {
     const run = await this.runs.look(selector);
     const { workflowId, runId } = run;
+    if (isTemporalsQuery(name)) {
+      // What the cluster would answer are stacks, with the files of the worker.
+      const message = `the workflow has no query "${name}"`;
+      throw new PerdureError('HandlerNotFoundError', message, { workflowId, runId });
+    }
     const heldBack = await this.runs.heldBack(run);
     if (heldBack) {
       throw new PerdureError('QueryFailedError', `the run is held back: ${heldBack.reason}`, {

@@ -33,6 +33,7 @@ import type { Purses } from '../kept/purses.js';
 import { failureFromProto } from '../translate/failure.js';
 import { fromSingle } from '../translate/payload.js';
 import { durationMs, instant, int } from '../translate/proto.js';
+import { METADATA_QUERY } from '../translate/queries.js';
 import { type Outcomes, successorOf } from './outcome.js';
 import type { KnownRun, PendingStep, Runs } from './runs.js';
 import type { Workers } from './workers.js';
@@ -43,8 +44,6 @@ const CANCEL_REQUESTED = 3;
 const PAUSE_REQUESTED = 5;
 const HAS_WORKER: ReadonlySet<number> = new Set([STARTED, CANCEL_REQUESTED, PAUSE_REQUESTED]);
 
-/** The name under which Temporal asks a run for its handlers. */
-const METADATA_QUERY = '__temporal_workflow_metadata';
 /** How far back timers are looked for. Older ones that still run are left out where nothing else says why either. */
 const MAX_EVENTS = 10_000;
 

@@ -30,6 +30,7 @@ import type { Pieces, Run, RunIdentity, TurnInput } from '../../worker/sandbox/r
 import { CURRENT_PAYLOAD_VERSION, DEPTH_HEADER, MEMO } from '../cluster/conventions.js';
 import { failureToProto } from '../translate/failure.js';
 import { decoded, fromPayloads, toPayload } from '../translate/payload.js';
+import { isTemporalsQuery, METADATA_QUERY } from '../translate/queries.js';
 import { traceContextIn } from '../translate/tracer-header.js';
 import { wellFormed } from '../translate/well-formed.js';
 import { type RunFrame, toCore } from './commands.js';
@@ -42,12 +43,12 @@ type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
 /** Conditions of Temporal's own API are numbered from 1. */
 const OUR_CONDITION = 0;
 
-/** By Temporal's name; the run has it under a name of its own. */
-const METADATA_QUERY = { theirs: '__temporal_workflow_metadata', ours: '__workflow_metadata' };
+/** The run answers the one of Temporal's name under a name of its own. */
+const OUR_METADATA_QUERY = '__workflow_metadata';
 
-/** Those that Temporal answers by itself, for its own tools. */
+/** Those that Temporal answers by itself. */
 const isTemporals = (queryType: string): boolean =>
-  /^__(temporal_|stack_trace$|enhanced_stack_trace$)/.test(queryType) && queryType !== METADATA_QUERY.theirs;
+  isTemporalsQuery(queryType) && queryType !== METADATA_QUERY;
 
 /** How a run closes by a command. */
 const ENDS: Partial<Record<Command['kind'], ClosedStatus>> = {
@@ -267,7 +268,7 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     const requests = jobs.flatMap(({ queryWorkflow }) => {
       if (!queryWorkflow) return [];
       const { queryId, queryType, arguments: args } = queryWorkflow;
-      const name = queryType === METADATA_QUERY.theirs ? METADATA_QUERY.ours : (queryType ?? '');
+      const name = queryType === METADATA_QUERY ? OUR_METADATA_QUERY : (queryType ?? '');
       ids.push(queryId ?? '');
       return [{ queryId: ids.length - 1, name, input: fromPayloads({ payloads: args ?? [] }) }];
     });

@@ -115,6 +115,11 @@ export function messages(client: () => Client): void {
     it('is 404 for a handler that is not there, 422 for one that throws', async () => {
       const run = await client().start('collects');
       expectError(await query(run, 'unknown'), 404, 'HandlerNotFoundError');
+      // Asked by the tools of a Temporal cluster, and answered with the stacks of a worker.
+      for (const name of ['__stack_trace', '__enhanced_stack_trace', '__temporal_workflow_metadata']) {
+        expectError(await query(run, name), 404, 'HandlerNotFoundError');
+      }
+      expectError(await query(run, '__temporal_none'), 404, 'HandlerNotFoundError');
       const broken = await query(run, 'broken');
       expectError(broken, 422, 'QueryFailedError');
       expect(broken.body.message).toBe('no answer to that');
