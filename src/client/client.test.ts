@@ -50,6 +50,74 @@ describe('a client', () => {
     ).toThrow(/a name is a text/);
   });
 
+  it('refuses the id that no workflow can have, whose address is that of a catalog', () => {
+    expect(() => client().handle('catalog')).toThrow('no workflow can have the id "catalog"');
+  });
+
+  it.each<[string, () => unknown, string]>([
+    [
+      'a text in place of options',
+      () =>
+        client()
+          .handle('w')
+          .terminate('why' as never),
+      '"0"',
+    ],
+    [
+      'a text in place of a reason',
+      () =>
+        client()
+          .handle('w')
+          .pause('why' as never),
+      '"0"',
+    ],
+    [
+      'a reason that is mistyped',
+      () =>
+        client()
+          .handle('w')
+          .terminate({ reasn: 'why' } as never),
+      '"reasn"',
+    ],
+    [
+      'a limit of another name',
+      () =>
+        client()
+          .handle('w')
+          .result({ timeout: 1 } as never),
+      '"timeout"',
+    ],
+    [
+      'a limit of another name',
+      () =>
+        client()
+          .handle('w')
+          .signal('s', 1, { timeout: 1 } as never),
+      '"timeout"',
+    ],
+    [
+      'a mistyped part of a history',
+      () =>
+        client()
+          .handle('w')
+          .history({ folow: true } as never),
+      '"folow"',
+    ],
+    ['a limit of another name', () => client().workers({ timeout: 1 } as never), '"timeout"'],
+    ['a catalog of another name', () => client().workflow('w', { catalogue: 'c' } as never), '"catalogue"'],
+    [
+      'the limit of the wire',
+      () =>
+        client()
+          .workflow('w')
+          .run(1, { timeout: 1 } as never),
+      'timeoutMs',
+    ],
+  ])('refuses %s, and sends nothing', async (_what, call, says) => {
+    await expect(async () => call()).rejects.toThrow(says);
+    expect(stage.server.received).toEqual([]);
+  });
+
   it('does not wait for its token longer than for anything else', async () => {
     const slow = client({ token: () => new Promise<string>(() => {}) });
     await rejection(slow.health({ timeoutMs: 50 }), CallTimeoutError);

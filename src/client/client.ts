@@ -7,7 +7,9 @@ import {
   type Call,
   type CallOptions,
   type ClientOptions,
+  callOptions,
   limited,
+  noOthers,
   segment,
   Transport,
   textOf,
@@ -55,9 +57,10 @@ export class Client {
   /** A workflow to start, typed by its definition: `client.workflow<typeof order>('order')`. */
   workflow<W extends AnyWorkflow = AnyWorkflow>(
     name: string,
-    options: { catalog?: string } = {},
+    { catalog, ...others }: { catalog?: string } = {},
   ): WorkflowClient<W> {
-    return new WorkflowClient<W>(this.#transport, name, options.catalog);
+    noOthers(others, 'there is catalog');
+    return new WorkflowClient<W>(this.#transport, name, catalog);
   }
 
   /** A workflow that is there. With a run it is bound to that run. */
@@ -102,7 +105,7 @@ export class Client {
     const path = `/callback/${segment(token, 'a token')}`;
     // The first answer counts, and a repeat of it is told the same.
     return this.#transport.json(
-      { ...options, method: 'POST', path, body: payload, isRepeatable: true },
+      { ...callOptions(options), method: 'POST', path, body: payload, isRepeatable: true },
       'runId',
     );
   }
@@ -119,13 +122,14 @@ export class Client {
 
   /** Does nothing, with credentials; for tests of a deployment. */
   async heartbeat(options: CallOptions = {}): Promise<void> {
-    await this.#transport.nothing({ ...options, method: 'POST', path: '/heartbeat', isRepeatable: true });
+    const limits = callOptions(options);
+    await this.#transport.nothing({ ...limits, method: 'POST', path: '/heartbeat', isRepeatable: true });
   }
 
   /** A copy of the database, made while the service goes on. */
   backup(options: CallOptions = {}): Promise<Backup> {
     // A copy of its own every time; one that broke off is of no use.
-    const call: Call = { ...options, method: 'POST', path: '/backup', isRepeatable: true };
+    const call: Call = { ...callOptions(options), method: 'POST', path: '/backup', isRepeatable: true };
     // How long it is prepared depends on how large the database is.
     return this.#transport.answer({ ...call, waitMs: Number.POSITIVE_INFINITY }, async (response) => {
       const { headers, body } = response;
@@ -174,7 +178,7 @@ async function* pieces(
 }
 
 const read = (path: string, options: CallOptions, query?: Call['query']): Call => ({
-  ...options,
+  ...callOptions(options),
   ...{ method: 'GET', path, query, isRepeatable: true },
 });
 
@@ -202,6 +206,8 @@ export class WorkflowClient<W extends AnyWorkflow = AnyWorkflow> {
   async run(
     ...[input, options = {}]: InputThen<WorkflowInputOf<W>, StartOptions>
   ): Promise<WorkflowOutputOf<W>> {
+    // The wire has a field of that name, which says how long one of the calls waits.
+    if ('timeout' in options) throw new TypeError('run has no option "timeout": timeoutMs limits the wait');
     let known: Partial<RunRef> = { workflowId: options.workflowId };
     const result = await limited(options, async (signal) => {
       const { timeoutMs = Number.POSITIVE_INFINITY, ...rest } = options;

@@ -13,6 +13,7 @@ import { follow, type RunEvent } from './follow.js';
 import {
   type Call,
   type CallOptions,
+  callOptions,
   isText,
   limited,
   limitsOf,
@@ -98,6 +99,8 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     readonly startedRunId?: string,
   ) {
     requireText(workflowId, 'the id of a workflow');
+    // Its address would be that of a catalog.
+    if (workflowId === 'catalog') throw new TypeError('no workflow can have the id "catalog"');
     this.#transport = transport;
     this.#path = `/workflow/${segmentOfId(workflowId)}`;
     this.#runPath = runId === undefined ? this.#path : this.#pathOf(runId);
@@ -119,7 +122,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
 
   /** How the workflow ended, whichever way, waiting for that. @throws WorkflowNotCompletedError after `waitMs` */
   outcome({ waitMs = Number.POSITIVE_INFINITY, ...options }: OutcomeOptions = {}): Promise<Result> {
-    return limited(options, async (signal) => {
+    return limited(callOptions(options), async (signal) => {
       const until = performance.now() + waitMs;
       for (let hasAsked = false; ; hasAsked = true) {
         const askedAt = performance.now();
@@ -248,7 +251,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     options: CallOptions,
     act: (path: string, options: CallOptions) => Promise<T | undefined>,
   ): Promise<T> {
-    return limited(options, async (signal) => {
+    return limited(callOptions(options), async (signal) => {
       for (let hasActed = false; ; hasActed = true) {
         try {
           const runId = this.runId ?? (await this.status({ signal })).runId;
@@ -271,14 +274,16 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
    * continue-as-new (unless the handle is bound to one run), until the end; no event comes twice and none is lost.
    */
   history(options: HistoryOptions = {}): AsyncGenerator<RunEvent, void, void> {
-    if (options.follow !== true && options.lastEventId !== undefined)
+    const { follow, includePayloads, lastEventId, ...others } = options;
+    const limits = callOptions(others);
+    if (follow !== true && lastEventId !== undefined)
       throw new TypeError('lastEventId goes with follow: true');
-    return this.#history(options);
+    return this.#history({ follow, includePayloads, lastEventId }, limits);
   }
 
-  async *#history({ timeoutMs, signal, ...options }: HistoryOptions): AsyncGenerator<RunEvent, void, void> {
+  async *#history(options: HistoryOptions, limits: CallOptions): AsyncGenerator<RunEvent, void, void> {
     // Over all of it: as long as the caller takes the events, not as long as one answer takes.
-    const limit = bound(limitsOf({ signal, timeoutMs }));
+    const limit = bound(limitsOf(limits));
     try {
       yield* this.#events(options, limit.signal);
     } finally {
@@ -364,7 +369,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   streamTicket(options: CallOptions = {}): Promise<StreamTicket> {
     // One that nobody uses is forgotten by itself.
     return this.#transport.json(
-      { ...options, method: 'POST', path: `${this.#path}/stream-ticket`, isRepeatable: true },
+      { ...callOptions(options), method: 'POST', path: `${this.#path}/stream-ticket`, isRepeatable: true },
       'ticket',
     );
   }
@@ -374,11 +379,13 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
   }
 
   #read(what: string, options: CallOptions, query?: Call['query']): Call {
-    return { ...options, method: 'GET', path: `${this.#runPath}/${what}`, query, isRepeatable: true };
+    const limits = callOptions(options);
+    return { ...limits, method: 'GET', path: `${this.#runPath}/${what}`, query, isRepeatable: true };
   }
 
   #message(what: string, payload: unknown, options: CallOptions = {}): Call {
     const body = payload === undefined ? undefined : { payload };
-    return { ...options, method: 'POST', path: `${this.#path}/${what}`, body, isRepeatable: false };
+    const limits = callOptions(options);
+    return { ...limits, method: 'POST', path: `${this.#path}/${what}`, body, isRepeatable: false };
   }
 }

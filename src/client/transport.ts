@@ -207,6 +207,19 @@ export class Transport {
   }
 }
 
+/** What is left of a call's options when those of its own are taken. */
+export function callOptions({ signal, timeoutMs, ...others }: CallOptions): CallOptions {
+  noOthers(others, 'there are signal, timeoutMs, and those of each call');
+  return { signal, timeoutMs };
+}
+
+/** A reason in the wrong place or a limit of another name would do nothing otherwise, without a word. */
+export function noOthers(others: object, known: string): void {
+  const [unknown] = Object.keys(others);
+  if (unknown === undefined) return;
+  throw new TypeError(`the options have no "${unknown}": ${known}`);
+}
+
 /** Runs `work` within the bounds of the call. */
 export function limited<T>(
   { signal, timeoutMs }: CallOptions,
