@@ -138,17 +138,25 @@ describe('a backup', () => {
 
   it('is looked through before it is restored', async () => {
     const bytes = readFileSync(at('live.db'));
-    for (const [name, content] of [
-      ['text.db', Buffer.from('not a database at all, but long enough to be looked at as one'.repeat(100))],
-      ['half.db', bytes.subarray(0, bytes.length / 2)],
+    for (const [name, content, reason] of [
+      [
+        'text.db',
+        Buffer.from('not a database at all, but long enough to be looked at as one'.repeat(100)),
+        /^perdure: text\.db is no backup: give a file that `perdure backup` has made/,
+      ],
+      ['empty.db', Buffer.alloc(0), /^perdure: empty\.db is no backup/],
+      ['half.db', bytes.subarray(0, bytes.length / 2), /half\.db is damaged/],
     ] as const) {
       writeFileSync(at(name), content);
       const { code, stderr } = await perdure('restore', name, '--data', 'fresh');
-      expect(stderr).toMatch(/^perdure: .+/);
+      expect(stderr).toMatch(reason);
+      expect(stderr).not.toContain('restoring-');
       expect(stderr).not.toMatch(/^\s+at /m);
       expect([1, 2]).toContain(code);
       expect(existsSync(at('fresh/perdure.db'))).toBe(false);
     }
+    const ofAFolder = await perdure('restore', 'original', '--data', 'fresh');
+    expect(ofAFolder).toMatchObject({ code: 2, stderr: expect.stringContaining('original is no backup') });
     expect(await perdure('restore', 'missing.db', '--data', 'fresh')).toMatchObject({ code: 2 });
     expect(await perdure('restore', 'live.db')).toMatchObject({ code: 2 });
   });

@@ -48,7 +48,6 @@ interface Attributes {
 interface WireFailure {
   message: string;
   type: string;
-  cause?: WireFailure;
 }
 
 /** The change that an event has made, as a line of its own where there is no terminal to draw on. */
@@ -231,12 +230,9 @@ function detailsOf(item: Item, now: number): string[] {
   return parts;
 }
 
-/** The innermost says what happened; what is around it says where. */
-function messageOf(failure: WireFailure | undefined): string | undefined {
-  let at = failure;
-  while (at?.cause) at = at.cause;
-  return at && `${at.type}: ${at.message}`;
-}
+/** As the result says it: what user code gave as the cause of its error is no more than that. */
+const messageOf = (failure: WireFailure | undefined): string | undefined =>
+  failure && `${failure.type}: ${failure.message}`;
 
 function attributesOf(event: HistoryEvent): Attributes {
   const key = Object.keys(event).find((each) => each.endsWith('EventAttributes'));

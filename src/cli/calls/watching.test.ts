@@ -22,6 +22,20 @@ function parallel(): Progress {
   return progress;
 }
 
+describe('the line of a step that has failed', () => {
+  it('has the error that it failed with, and not what caused that', () => {
+    const progress = new Progress(err);
+    progress.take(at('ACTIVITY_TASK_SCHEDULED', 1, { stepName: 'charge' }));
+    const failure = {
+      ...{ type: 'CardError', message: 'declined' },
+      cause: { type: 'TypeError', message: 'x is not a function' },
+    };
+    expect(progress.take(at('ACTIVITY_TASK_FAILED', 2, { scheduledEventId: '1', failure }))).toContain(
+      'step charge failed (0 ms, CardError: declined)',
+    );
+  });
+});
+
 describe('what is drawn of a run', () => {
   const draw = (columns: number, rows: number) =>
     screenOf(parallel(), { title: 'order 注文-7', startedAt: 0, now: 1_000, columns, rows });

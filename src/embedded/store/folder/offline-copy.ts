@@ -8,8 +8,10 @@ import {
   mkdtempSync,
   openSync,
   readdirSync,
+  readSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -61,6 +63,8 @@ export async function copyDataFolder(
 export function restoreDataFolder(file: string, dataDir: string): CheckReport {
   for (const name of ['perdure.db', 'perdure.db-wal', 'perdure.mark'])
     if (existsSync(join(dataDir, name))) throw isThere(dataDir, name);
+  if (!isDatabase(file))
+    throw new DataFolderError(`${file} is no backup: give a file that \`perdure backup\` has made`);
   // In the folder itself, so that what was looked through gets its name without another copy.
   makeFolder(dataDir);
   clearBrokenOff(dataDir);
@@ -68,7 +72,7 @@ export function restoreDataFolder(file: string, dataDir: string): CheckReport {
   try {
     const copy = join(trial, 'perdure.db');
     copyFileSync(file, copy);
-    const report = checkDataFolder(trial);
+    const report = lookedThrough(trial, file);
     if (report.problems.length === 0) {
       sync(copy);
       put(copy, dataDir);
@@ -77,6 +81,30 @@ export function restoreDataFolder(file: string, dataDir: string): CheckReport {
     return report;
   } finally {
     rmSync(trial, { recursive: true, force: true });
+  }
+}
+
+function lookedThrough(trial: string, file: string): CheckReport {
+  try {
+    return checkDataFolder(trial);
+  } catch (error) {
+    if (!(error instanceof DataFolderError)) throw error;
+    // Nobody knows the folder of the trial, which is gone by now.
+    throw new DataFolderError(`nothing was restored: ${error.message.replaceAll(trial, file)}`);
+  }
+}
+
+const FIRST_BYTES = 'SQLite format 3\0';
+
+function isDatabase(file: string): boolean {
+  if (!statSync(file).isFile()) return false;
+  const descriptor = openSync(file, 'r');
+  try {
+    const beginning = Buffer.alloc(FIRST_BYTES.length);
+    readSync(descriptor, beginning);
+    return beginning.toString('latin1') === FIRST_BYTES;
+  } finally {
+    closeSync(descriptor);
   }
 }
 
