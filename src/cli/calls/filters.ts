@@ -19,6 +19,8 @@ function addFilter(text: string, before: RunFilter = {}): RunFilter {
   const equals = text.indexOf('=');
   const key = text.slice(0, equals);
   if (equals < 1) throw new InvalidArgumentError('It must be KEY=VALUE, such as status=failed.');
+  // All of them hold of the runs that are meant, and no run has two values of one: the last would act on others than the first says.
+  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`There is a filter by ${key} already.`);
   if (FILTER_KEYS.includes(key)) return { ...before, [key]: text.slice(equals + 1) };
   const nearest = nearestName(key, FILTER_KEYS);
   throw new InvalidArgumentError(

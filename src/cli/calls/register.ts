@@ -6,7 +6,7 @@ import { err } from '../colours.js';
 import { endWhenUnread } from '../unread.js';
 import { notEmpty, wholeNumber } from '../values.js';
 import { type Connection, calledServer, catalogOption, connect, connectionOptions } from './connection.js';
-import { explain } from './failure.js';
+import { CommandError, EXIT, explain } from './failure.js';
 import { filterOption } from './filters.js';
 import { plain } from './screen.js';
 
@@ -158,6 +158,8 @@ function addReading(add: Add): void {
     calling(async (connection, flags) => {
       const { status, workflow, limit, all, why, json } = flags;
       const short = { ...(status && { status }), ...(workflow && { workflowType: workflow }) };
+      const twice = Object.keys(flags.filter ?? {}).find((key) => Object.hasOwn(short, key));
+      if (twice !== undefined) throw new CommandError(EXIT.wrongUse, `there are two filters by ${twice}`);
       const filter = { ...short, ...flags.filter } as RunFilter;
       await (await import('./reading.js')).list(connection, { filter, limit, all, why, json });
     }),

@@ -204,11 +204,15 @@ export const LatestHistoryQuery = HistoryQuery.extend({ runId: RunId.optional() 
 export const Status = z.enum(RUN_STATUSES);
 export const EndStatus = Status.exclude(['running']);
 
-const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).meta({
-  type: 'string',
-  format: 'date-time',
-  description: 'ISO 8601, with Z or an offset; a date alone is its midnight in UTC.',
-});
+const Instant = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], {
+    error: 'must be a time in ISO 8601 with Z or an offset, such as 2026-01-31T12:00:00Z, or a date',
+  })
+  .meta({
+    type: 'string',
+    format: 'date-time',
+    description: 'ISO 8601, with Z or an offset; a date alone is its midnight in UTC.',
+  });
 
 const DEFAULT_LIST_LIMIT = 100;
 /** Runs that a list gives the reasons of: each has to be asked about. */
