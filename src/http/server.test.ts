@@ -145,6 +145,15 @@ describe('conventions', () => {
     expect(engine.starts).toEqual([]);
   });
 
+  it.each([
+    ['half of a surrogate pair', 'a\\ud800'],
+    ['the name of another route', 'catalog'],
+  ])('says why an id is refused that has %s', async (_what, id) => {
+    const response = await post('/workflow/start', `{"workflowName":"echo","input":1,"workflowId":"${id}"}`);
+    const { issues } = (await response.json()) as { issues: { message: string }[] };
+    expect(issues[0]!.message).toMatch(/half a surrogate pair, and not "catalog"$/);
+  });
+
   it('refuses bytes that are no UTF-8', async () => {
     const body = Buffer.concat([
       Buffer.from('{"workflowName":"echo","input":"'),

@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { RetryOptions } from '../core/catalog.js';
 import { DEFAULT_STEP_RETRY, type RetryPolicy } from '../core/run/retry.js';
 import { type Duration, toMs } from '../core/values/duration.js';
-import { isCatalogName, isWorkflowId } from '../core/values/names.js';
+import { isCatalogName, isWorkflowId, WORKFLOW_ID_RULE } from '../core/values/names.js';
 import {
   brandWorkflow,
   checkDeclarations,
@@ -220,9 +220,7 @@ function startChild(workflowType: string, input: unknown, options: ChildOptions)
   const { workflowId, catalog, detached = false } = options;
   checkSwitch(`detached of the call of ${what}`, detached);
   if (workflowId !== undefined && !isWorkflowId(workflowId)) {
-    throw new UsageError(
-      `${JSON.stringify(workflowId)} is not an id for ${what}: use 1 to 255 characters, none of them a control character or half a surrogate pair`,
-    );
+    throw new UsageError(`${JSON.stringify(workflowId)} is not an id for ${what}: use ${WORKFLOW_ID_RULE}`);
   }
   if (catalog !== undefined && !isCatalogName(catalog)) {
     throw new UsageError(`${JSON.stringify(catalog)} is not a name of a catalog`);

@@ -5,7 +5,7 @@ import { type Log, silentLog } from '../core/log.js';
 import type { ReplayResult } from '../core/replay-result.js';
 import { type Duration, toMs } from '../core/values/duration.js';
 import { encodePayload } from '../core/values/json.js';
-import { isWorkflowId } from '../core/values/names.js';
+import { isWorkflowId, WORKFLOW_ID_RULE } from '../core/values/names.js';
 import { unknownName } from '../core/values/nearest.js';
 import { type WorkflowDefinition, workflowDefinition } from '../sdk/definition.js';
 import { UsageError } from '../sdk/errors.js';
@@ -103,7 +103,7 @@ export class Environment implements TestEnvironment {
     refuseUnknown('start', Object.keys(unknown), ['workflowId', 'budget']);
     if (workflowId !== undefined && !isWorkflowId(workflowId)) {
       throw new UsageError(
-        `${JSON.stringify(workflowId)} is not the id of a workflow: use 1 to 255 characters, none of them a control character`,
+        `${JSON.stringify(workflowId)} is not the id of a workflow: use ${WORKFLOW_ID_RULE}`,
       );
     }
     // Clients send null where there is no input: the API has no other word for it.

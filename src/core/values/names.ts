@@ -26,6 +26,9 @@ export const isName = (value: unknown): value is string =>
 export const isCatalogName = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MAX_CATALOG_LENGTH && CATALOG_PATTERN.test(value);
 
+/** In words, for whoever gives one that is none. */
+export const WORKFLOW_ID_RULE = `1 to ${MAX_WORKFLOW_ID_LENGTH} characters, none of them a control character or half a surrogate pair, and not "${RESERVED_WORKFLOW_ID}"`;
+
 export const isWorkflowId = (value: unknown): value is string =>
   typeof value === 'string' &&
   value.length >= 1 &&

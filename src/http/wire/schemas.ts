@@ -16,6 +16,7 @@ import {
   MAX_WORKFLOW_ID_LENGTH,
   NAME_PATTERN,
   RESERVED_WORKFLOW_ID,
+  WORKFLOW_ID_RULE,
 } from '../../core/values/names.js';
 import { unknownName } from '../../core/values/nearest.js';
 
@@ -41,7 +42,7 @@ const plainText = (maxLength: number) =>
         text.length <= maxLength &&
         !CONTROL_CHARACTER.test(text) &&
         !LONE_SURROGATE.test(text),
-      `must be 1 to ${maxLength} characters without control characters`,
+      `must be 1 to ${maxLength} characters, none of them a control character or half a surrogate pair`,
     )
     .meta({ minLength: 1, maxLength });
 
@@ -52,10 +53,7 @@ const Reason = z
 
 export const WorkflowId = z
   .string()
-  .refine(
-    (id) => isWorkflowId(id) && !LONE_SURROGATE.test(id),
-    `must be 1 to ${MAX_WORKFLOW_ID_LENGTH} characters without control characters, and not "${RESERVED_WORKFLOW_ID}"`,
-  )
+  .refine((id) => isWorkflowId(id) && !LONE_SURROGATE.test(id), `must be ${WORKFLOW_ID_RULE}`)
   .meta({
     minLength: 1,
     maxLength: MAX_WORKFLOW_ID_LENGTH,

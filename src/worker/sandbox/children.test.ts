@@ -158,7 +158,12 @@ describe('children', () => {
       const child = workflow({ name: 'child', fn: async () => {} });
       return workflow({ name: 'test', fn: async () => child(undefined, { workflowId: 'catalog' }) });
     });
-    expect(run.start().turn()).toMatchObject([{ kind: 'failRun', failure: { type: 'UsageError' } }]);
+    expect(run.start().turn()).toMatchObject([
+      {
+        kind: 'failRun',
+        failure: { type: 'UsageError', message: expect.stringContaining('and not "catalog"') },
+      },
+    ]);
   });
 });
 
