@@ -5,11 +5,16 @@
  * 2. Cancelling a cancellable scope cancels the operations that were started in it and, in the same instant, its
  *    child scopes. A scope that is not cancellable learns of the request (`cancelRequested`) and shields what is inside.
  * 3. An operation that is started in a scope which is already cancelled rejects without being started.
+ * 4. What a scope's function leaves under way when it ends is cancelled with the parents all the same. Runs from before
+ *    this held replay without it: the first cancellation of a run that it makes a difference to is marked in the history.
  */
 import { type Duration, toMs } from '../core/values/duration.js';
 import { CancelledError } from './errors.js';
 import { checkOptions } from './options.js';
 import { type Cancel, currentRuntime, type Settle } from './runtime.js';
+
+/** See 4. */
+const REACHES_WHAT_IS_LEFT = 'perdure.leftScopes';
 
 export interface CancellationScopeOptions {
   /** False shields the scope from the cancellation of its parents. Default true. */
@@ -26,8 +31,12 @@ export class CancellationScope {
   readonly timeoutMs: number | undefined;
   #cancellation: CancelledError | undefined;
   #requested: { promise: Promise<never>; reject: (error: CancelledError) => void } | undefined;
+  /** Those of which anything is under way, or may be soon. */
   readonly #children = new Set<CancellationScope>();
   readonly #operations = new Set<Cancel>();
+  #running = 0;
+  /** A function that ran in it has ended, and none has begun since. */
+  #isLeft = false;
 
   constructor(options: CancellationScopeOptions = {}) {
     const what = 'new CancellationScope()';
@@ -36,7 +45,7 @@ export class CancellationScope {
     this.cancellable = options.cancellable ?? true;
     this.timeoutMs = options.timeout === undefined ? undefined : toMs(options.timeout, 'timeout of a scope');
     this.parent = options.parent === null ? undefined : (options.parent ?? currentScope(what));
-    this.#attach();
+    this.attach();
   }
 
   /** The scope that the calling code runs in. */
@@ -73,8 +82,9 @@ export class CancellationScope {
       });
       // Nobody has to listen to it.
       promise.catch(() => {});
-      if (this.#cancellation) reject(this.#cancellation);
       this.#requested = { promise, reject };
+      this.attach();
+      if (this.#cancellation) reject(this.#cancellation);
     }
     return this.#requested.promise;
   }
@@ -82,17 +92,21 @@ export class CancellationScope {
   run<T>(fn: () => Promise<T>): Promise<T> {
     const runtime = currentRuntime('CancellationScope.run()');
     runtime.assertMayAct('CancellationScope.run()');
-    this.#attach();
+    this.#isLeft = false;
+    this.attach();
     return runtime.scopes.run(this, () => this.#runInside(fn));
   }
 
   async #runInside<T>(fn: () => Promise<T>): Promise<T> {
     const stopTimer = this.timeoutMs === undefined ? undefined : this.#startTimeout(this.timeoutMs);
+    this.#running++;
     try {
       return await fn();
     } finally {
       stopTimer?.();
-      if (this.parent) this.parent.#children.delete(this);
+      this.#running--;
+      this.#isLeft = true;
+      this.#detachIdle();
     }
   }
 
@@ -112,13 +126,32 @@ export class CancellationScope {
 
   removeOperation(cancel: Cancel): void {
     this.#operations.delete(cancel);
+    this.#detachIdle();
   }
 
-  #attach(): void {
+  /** From now on it is cancelled with its parent, at once where that is cancelled already. */
+  attach(): void {
     const { parent } = this;
     if (!parent) return;
-    parent.#children.add(this);
-    if (parent.cancellation) this.#request(parent.cancellation);
+    if (!parent.#children.has(this)) {
+      parent.attach();
+      parent.#children.add(this);
+    }
+    const { cancellation } = parent;
+    if (cancellation && !this.#cancellation && this.#isReached()) this.#request(cancellation);
+  }
+
+  /** A workflow may make any number of scopes: those that nothing is left of are not kept. */
+  #detachIdle(): void {
+    const { parent } = this;
+    const isUsed = this.#running > 0 || this.#operations.size > 0 || this.#children.size > 0;
+    if (!parent || isUsed || !this.#isLeft || this.#requested) return;
+    parent.#children.delete(this);
+    parent.#detachIdle();
+  }
+
+  #isReached(): boolean {
+    return !this.#isLeft || currentRuntime('CancellationScope').patched(REACHES_WHAT_IS_LEFT, false);
   }
 
   #startTimeout(timeoutMs: number): () => void {
@@ -135,7 +168,7 @@ export class CancellationScope {
     this.#requested?.reject(cancellation);
     if (!this.cancellable) return;
     for (const cancel of [...this.#operations]) cancel(cancellation);
-    for (const child of [...this.#children]) child.#request(cancellation);
+    for (const child of [...this.#children]) if (child.#isReached()) child.#request(cancellation);
   }
 }
 
@@ -151,6 +184,7 @@ function currentScope(what: string): CancellationScope {
 export function inCurrentScope<T>(what: string, start: (settle: Settle<T>) => Cancel): Promise<T> {
   currentRuntime(what).assertMayAct(what);
   const scope = currentScope(what);
+  scope.attach();
   if (scope.cancellation) return awaitedLater(Promise.reject(scope.cancellation));
   const operation = new Promise<T>((resolve, reject) => {
     let settled = false;

@@ -344,6 +344,116 @@ describe('cancellation scopes', () => {
     expect(run.cancel().turn()).toEqual([{ kind: 'cancelTimer', timerId: '2' }, { kind: 'cancelRun' }]);
   });
 
+  const REACHED = { kind: 'recordPatch', patchId: 'perdure.leftScopes', deprecated: false } as const;
+
+  test('what a scope has left under way when it ended is cancelled with its parents', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let left!: Promise<unknown>;
+          await CancellationScope.cancellable(() =>
+            CancellationScope.cancellable(async () => {
+              left = Promise.all([sleep('1 day'), step('left')()]);
+            }),
+          );
+          await left;
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([
+      REACHED,
+      { kind: 'cancelTimer', timerId: '1' },
+      { kind: 'cancelStep', activityId: '1' },
+      { kind: 'cancelRun' },
+    ]);
+  });
+
+  test('a run whose stop has not reached what a scope had left, as of old, replays as it ran', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let left!: Promise<unknown>;
+          await CancellationScope.cancellable(async () => {
+            left = sleep('1 day');
+          });
+          await left;
+          return 'slept';
+        },
+      }),
+    );
+    run.start().turn();
+    run.cancel();
+    const scheduledEventId = run.append('WORKFLOW_TASK_SCHEDULED', { attempt: 1 }).id;
+    const startedEventId = run.append('WORKFLOW_TASK_STARTED', { scheduledEventId }).id;
+    run.append('WORKFLOW_TASK_COMPLETED', { scheduledEventId, startedEventId });
+    run.forgetCache();
+    expect(run.fireTimer('1').turn()).toEqual([{ kind: 'completeRun', result: '"slept"' }]);
+  });
+
+  test('a scope that two functions share is cancelled with its parent until both have ended', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const scope = new CancellationScope();
+          await Promise.all([scope.run(() => sleep(1000)), scope.run(() => sleep('1 day'))]);
+        },
+      }),
+    );
+    run.start().turn();
+    run.fireTimer('1').turn();
+    expect(run.cancel().turn()).toEqual([
+      REACHED,
+      { kind: 'cancelTimer', timerId: '2' },
+      { kind: 'cancelRun' },
+    ]);
+  });
+
+  test('what goes on in a scope that has ended is cancelled at its next wait', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope, condition, sleep }, step) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          let ended: string | undefined;
+          const goOn = async () => {
+            await CancellationScope.nonCancellable(() => sleep(1000));
+            await step('late')();
+          };
+          await CancellationScope.cancellable(async () => {
+            goOn().catch((error: Error) => {
+              ended = error.name;
+            });
+          });
+          await CancellationScope.nonCancellable(() => condition(() => ended !== undefined));
+          return ended;
+        },
+      }),
+    );
+    run.start().turn();
+    run.cancel().turn();
+    expect(run.fireTimer('1').turn().at(-1)).toEqual({ kind: 'completeRun', result: '"CancelledError"' });
+  });
+
+  test('who waits for the request in a scope that has ended is told of it', () => {
+    const run = new ScriptedRun(({ workflow, CancellationScope }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const scope = new CancellationScope();
+          await scope.run(async () => {});
+          return CancellationScope.nonCancellable(() =>
+            scope.cancelRequested.catch((error: Error) => error.name),
+          );
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([REACHED, { kind: 'completeRun', result: '"CancelledError"' }]);
+  });
+
   test('who asks for the request only after it came is told of it', () => {
     const run = new ScriptedRun(({ workflow, CancellationScope, sleep }) =>
       workflow({
