@@ -5,4 +5,6 @@
 export const TEMPORAL_DIFFERENCES: Readonly<Record<string, string>> = {
   'a step whose input has changed goes to the code that asked for it, and fails no run':
     'several versions: the cluster gives a step to any worker of the task queue whose code has one of its name',
+  'signals that came to an earlier reset of the run are delivered to the new one again':
+    'reset of an older run: the cluster looks for signals in that run and in those that it continued as, not in other resets of it',
 };

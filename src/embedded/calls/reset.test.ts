@@ -397,7 +397,45 @@ describe('a reset run', () => {
     const signals = turn.events.filter(({ type }) => type === 'WORKFLOW_EXECUTION_SIGNALED');
     expect(signals.map(({ attributes }) => attributes)).toMatchObject([{ signalName: 'later' }]);
   });
+
+  it.each(['open', 'completed'])(
+    'gets the signals that earlier resets of a run had got which was %s, each once',
+    async (state) => {
+      const run = await start('a');
+      await worker.turn(step(1));
+      worker.completeStep(await worker.next('step'));
+      await turnOf(run);
+      await engine.signal(run, 'first', []);
+      await turnOf(run, ...(state === 'open' ? [] : [complete()]));
+      for (const signalName of ['second', 'third']) {
+        const other = await engine.reset(run, { stepName: 'work' });
+        await turnOf(other);
+        await engine.signal(other, signalName, []);
+        await turnOf(other);
+      }
+      const last = await engine.reset(run, { stepName: 'work' });
+      expect(await signalsOf(last)).toEqual(['first', 'second', 'third']);
+    },
+  );
+
+  it('gets a signal once that the run which it ends has not seen yet', async () => {
+    const run = await start('a');
+    await worker.turn(step(1));
+    worker.completeStep(await worker.next('step'));
+    await turnOf(run);
+    const other = await engine.reset(run, { toStart: true });
+    await worker.next('turn');
+    await engine.signal(other, 'unseen', []);
+    const last = await engine.reset(run, { stepName: 'work' });
+    expect(await signalsOf(last)).toEqual(['unseen']);
+  });
 });
+
+async function signalsOf(run: RunRef): Promise<string[]> {
+  return (await eventsOf(run)).flatMap((event) =>
+    event.type === 'WORKFLOW_EXECUTION_SIGNALED' ? [event.attributes.signalName] : [],
+  );
+}
 
 async function projectedChildren(run: RunRef): Promise<number> {
   let open = 0;

@@ -10,6 +10,7 @@
  *    ask for them again, under the same ids where the code gives them.
  */
 
+import { ownEvents } from '../../core/cost/sums.js';
 import { faultPoint } from '../../core/fault-point.js';
 import type { EventOf, HistoryEvent, NewEvent } from '../../core/history/event.js';
 import { isPauseSignal, RESUME_SIGNAL } from '../../core/run/pause.js';
@@ -26,7 +27,7 @@ import type { Relations } from '../life/relations.js';
 import { childrenAskedFor, keptEvents } from '../state/reset-point.js';
 import { applyEvent, initialState, type RunState } from '../state/run-state.js';
 import { ActiveRun } from '../store/active-run.js';
-import { successorOf } from './outcome.js';
+import type { RunRow } from '../store/tables/run-row.js';
 
 type Message =
   | EventOf<'SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED'>
@@ -55,7 +56,7 @@ export class Reset {
 
     const current = runs.select({ workflowId });
     // All that has to be read is read before anything changes: it may turn out to be damaged.
-    const later = this.#signalsOfSuccessors(history);
+    const later = this.#signalsOfLaterRuns(base);
     const currentHistory = current.key === base.key ? [] : tables.history.read(current.key, 0);
     const outcomes = this.#childOutcomes(state.children);
     if (!current.isClosed) this.#end(current, runId, point);
@@ -108,8 +109,10 @@ export class Reset {
     for (const event of childEvents(state.children, cutOff, outcomes)) append(event);
     for (const event of this.#answersTo(kept)) append(event);
     // Ending it may have brought signals out of its inbox.
-    const ofCurrent = later.lastRunId === current.state.runId ? current.unsaved : [];
-    for (const signal of [...signalsIn(cutOff), ...later.signals, ...signalsIn(ofCurrent)]) append(signal);
+    const isLater =
+      current.key !== base.key && current.state.started.firstExecutionRunId === base.first_run_id;
+    const ofCurrent = isLater ? current.unsaved : [];
+    for (const signal of [...signalsIn(cutOff), ...later, ...signalsIn(ofCurrent)]) append(signal);
     for (const step of state.steps.values()) this.stepQueue.enqueue(run, step);
     this.lifecycle.scheduleTurn(run);
     faultPoint('reset');
@@ -197,21 +200,22 @@ export class Reset {
     return outcomes;
   }
 
-  /** The signals of the runs that this one went on as, by continue-as-new or retry, and the last of those runs. */
-  #signalsOfSuccessors(history: readonly HistoryEvent[]): { signals: NewEvent[]; lastRunId?: string } {
-    const signals: NewEvent[] = [];
-    let lastRunId: string | undefined;
-    for (let last = history.at(-1); last; ) {
-      const next = successorOf(last);
-      const row = next === undefined ? undefined : this.kernel.tables.runById(next);
-      if (!row) break;
-      lastRunId = row.run_id;
-      const events = this.kernel.tables.history.read(row.key, 0);
-      signals.push(...signalsIn(events));
-      last = events.at(-1);
-    }
-    return { signals, lastRunId };
+  /** The signals that came to the runs which this one went on as: by continue-as-new, by a retry, by another reset. */
+  #signalsOfLaterRuns({ key, first_run_id: firstRunId }: RunRow): NewEvent[] {
+    const { tables } = this.kernel;
+    return tables
+      .chainKeys(firstRunId)
+      .filter((later) => later > key)
+      .flatMap((later) => signalsIn(cameToItself(tables.history.read(later, 0))));
   }
+}
+
+/** Without what a reset has handed on to the run, which stands before the first turn that follows. */
+function cameToItself(events: readonly HistoryEvent[]): readonly HistoryEvent[] {
+  const own = ownEvents(events);
+  if (own.length === events.length) return events;
+  const turn = own.findIndex(({ type }) => type === 'WORKFLOW_TASK_SCHEDULED');
+  return turn < 0 ? [] : own.slice(turn);
 }
 
 /** The first runs of the children that were started, by the events that asked for them. */

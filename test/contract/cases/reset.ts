@@ -121,6 +121,19 @@ export function resetCases(stage: Stage): void {
       expect(await again.result()).toMatchObject({ signals: [1, 2, 3, 4] });
     });
 
+    test('signals that came to an earlier reset of the run are delivered to the new one again', async () => {
+      const run = await stage.start('threeSteps', { ...stage.place(), ending: 'wait' });
+      await run.until('ACTIVITY_TASK_COMPLETED', 3);
+      await run.signal('add', 1);
+      const one = await run.reset({ stepName: 'note' });
+      await one.until('ACTIVITY_TASK_COMPLETED', 3);
+      await one.signal('add', 2);
+      const two = await run.reset({ stepName: 'note' });
+      await two.until('ACTIVITY_TASK_COMPLETED', 3);
+      await two.signal('finish');
+      expect(await two.result()).toMatchObject({ signals: [1, 2] });
+    });
+
     test('the last completed execution is the point unless another is named', async () => {
       const place = stage.place();
       const run = await stage.start('repeats', { ...place, times: 4 });
