@@ -26,6 +26,7 @@ describe('can only read', () => {
     '() => Math.max(...items.map((i) => i.n))',
     '() => Array.of(1, 2)',
     '() => new Error("x").message',
+    '() => { for (const key in order) if (key in items) return order.n >> 1 >= 2; return 1 << 2; }',
   ])('%s', (text) => expect(readsOnly(handlerOf(text))).toBe(true));
 });
 
@@ -52,6 +53,11 @@ describe('cannot be told to', () => {
     '() => { order.seen = true; return 1; }',
     '() => (order.n += 1)',
     '() => (order.n ??= 1)',
+    '() => (order.n >>= 1)',
+    '() => (order.n >>>= 1)',
+    '() => (order.n <<= 1)',
+    '() => { for (order.n of [1, 2]) return 1; }',
+    '() => { for (order.n in { a: 1 }) return 1; }',
     '() => ([order.a] = [1])',
     '({ n } = order) => n',
     '(n = f()) => n',

@@ -27,7 +27,7 @@ const MAX_VERDICTS = 1_000;
 const verdicts = new Map<string, boolean>();
 
 const TOKEN =
-  /\s*(?:([A-Za-z_$][\w$]*)|(\d[\w.]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(=>|\.\.\.|===|!==|==|!=|<=|>=|&&|\|\||\?\?|\?\.|\+\+|--|[{}()[\],;:?.!<>+*%~^|&=-]))/y;
+  /\s*(?:([A-Za-z_$][\w$]*)|(\d[\w.]*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(=>|\.\.\.|<<=|>>=|>>>=|===|!==|==|!=|<=|>=|&&|\|\||\?\?|\?\.|\+\+|--|[{}()[\],;:?.!<>+*%~^|&=-]))/y;
 
 /** Undefined for what is too much to tell: templates, expressions, division, comments, and what has no text. */
 function tokensOf(text: string): string[] | undefined {
@@ -47,6 +47,9 @@ const CHANGES: ReadonlySet<string> = new Set([
   ...[
     '++',
     '--',
+    '<<=',
+    '>>=',
+    '>>>=',
     'delete',
     'await',
     'yield',
@@ -97,7 +100,10 @@ function isReading(tokens: readonly string[], at: number): boolean {
   if (token === '=') return isDeclaration(tokens, at);
   if (token === 'new') return ERRORS.test(tokens[at + 1] ?? '');
   if (token === 'function') return at === 0;
-  if (token === 'of' && !isMember(tokens, at)) return isMadeHere(tokens, at + 1);
+  if ((token === 'of' || token === 'in') && !isMember(tokens, at)) {
+    if (isAssignedByLoop(tokens, at)) return false;
+    return token === 'in' || isMadeHere(tokens, at + 1);
+  }
   if (token === '...') return isSpreadOfOwn(tokens, at);
   return token !== '(' || isReadingCall(tokens, at);
 }
@@ -105,6 +111,13 @@ function isReading(tokens: readonly string[], at: number): boolean {
 /** `const total = …`; what is declared that way is changed only by an assignment, which is none. */
 const isDeclaration = (tokens: readonly string[], at: number): boolean =>
   NAME.test(tokens[at - 1] ?? '') && (tokens[at - 2] === 'const' || tokens[at - 2] === 'let');
+
+/** `for (order.last of …)` assigns to what is there already. */
+function isAssignedByLoop(tokens: readonly string[], at: number): boolean {
+  const opening = around(tokens, at);
+  const declares = tokens[opening + 1];
+  return tokens[opening - 1] === 'for' && declares !== 'const' && declares !== 'let';
+}
 
 /** Whether the parenthesis opens no call, or one that changes nothing. */
 function isReadingCall(tokens: readonly string[], at: number): boolean {
