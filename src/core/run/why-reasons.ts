@@ -214,6 +214,8 @@ export const HANDLERS_WITHIN_MS = 2_000;
 export interface RegisteredHandlers {
   signals: string[];
   updates: string[];
+  /** Why the run could not be asked, where these are only what its definition declares: it may have others. */
+  unasked?: string;
 }
 
 /**
@@ -235,9 +237,11 @@ export function timerReason(
           action: `If it waits for a message, send it before then, such as ${ways[0]}`,
         }),
     firesAt: at,
-    ...waits?.handlers,
+    ...(waits && namesOf(waits.handlers)),
   };
 }
+
+const namesOf = ({ signals, updates }: RegisteredHandlers) => ({ signals, updates });
 
 const NO_WAYS: { takes: string; ways: string[] } = { takes: '', ways: [] };
 
@@ -263,20 +267,25 @@ const theNamed = (kind: string, names: readonly string[]) =>
   `the ${kind}${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
 
 function messageReason(run: RunName, handlers: RegisteredHandlers): ReasonOf<'message'> {
+  return { code: 'message', ...waitForMessage(run, handlers), ...namesOf(handlers) };
+}
+
+function waitForMessage(run: RunName, handlers: RegisteredHandlers): { message: string; action: string } {
   const { takes, ways } = waysInto(run, handlers);
+  if (ways.length > 0) {
+    const action = `Send it what it waits for, such as ${ways[0]}`;
+    return { message: `It waits for a message; it takes ${takes}.`, action };
+  }
+  if (handlers.unasked !== undefined) {
+    const because = withoutFullStop(cut(handlers.unasked, MAX_SAID));
+    return {
+      message: `It waits for a message; which ones it takes cannot be asked: ${because}.`,
+      action: `Ask again once that has changed: GET ${pathOf(run)}/why`,
+    };
+  }
   return {
-    code: 'message',
-    ...(ways.length === 0
-      ? {
-          message:
-            'It waits for a message and has no handler that could take one, so nothing can make it go on.',
-          action: `Stop or terminate it (POST ${pathOf(run)}/runs/${run.runId}/terminate) and look at its code`,
-        }
-      : {
-          message: `It waits for a message; it takes ${takes}.`,
-          action: `Send it what it waits for, such as ${ways[0]}`,
-        }),
-    ...handlers,
+    message: 'It waits for a message and has no handler that could take one, so nothing can make it go on.',
+    action: `Stop or terminate it (POST ${pathOf(run)}/runs/${run.runId}/terminate) and look at its code`,
   };
 }
 

@@ -22,14 +22,22 @@ export async function handlersOf(
   const { catalog, workflowType } = run.state.started;
   const entry = catalogs.workflow(catalog, workflowType)?.entry;
   const declared = { signals: names(entry?.signals), updates: names(entry?.updates) };
-  if (!kernel.dispatcher.isAttended(catalog, turnNeed(workflowType, run.misfits))) return declared;
+  const isAttended = (misfits: Parameters<typeof turnNeed>[1]) =>
+    kernel.dispatcher.isAttended(catalog, turnNeed(workflowType, misfits));
+  if (!isAttended(NO_MISFITS)) {
+    const unasked = `no worker is connected that serves catalog "${catalog}" and has workflow "${workflowType}"`;
+    return { ...declared, unasked };
+  }
+  if (!isAttended(run.misfits)) return { ...declared, unasked: 'no connected code fits its history' };
   try {
     const asked = await messages.query(run, METADATA_QUERY, [], HANDLERS_WITHIN_MS);
     const { definition } = JSON.parse(asked ?? '') as WorkflowMetadata;
     return { signals: names(definition.signalDefinitions), updates: names(definition.updateDefinitions) };
-  } catch {
-    return declared;
+  } catch (error) {
+    return { ...declared, unasked: error instanceof Error ? error.message : String(error) };
   }
 }
+
+const NO_MISFITS: ReadonlySet<string> = new Set();
 
 const names = (handlers: { name: string }[] = []) => handlers.map(({ name }) => name);

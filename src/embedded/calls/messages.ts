@@ -5,7 +5,13 @@ import type { Payload } from '../../core/values/json.js';
 import type { Queries } from '../delivery/queries.js';
 import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
-import type { ActiveRun, AdmittedUpdate, UpdateOutcome, WaitingQuery } from '../store/active-run.js';
+import type {
+  ActiveRun,
+  AdmittedUpdate,
+  HeldBack,
+  UpdateOutcome,
+  WaitingQuery,
+} from '../store/active-run.js';
 
 export class Messages {
   #lastQueryId = 0;
@@ -55,7 +61,7 @@ export class Messages {
           reject(new PerdureError(error.name, error.message, { ...error.details, workflowId, runId }));
         },
       };
-      const done = this.#giveUpLater(run, { withinMs, waitsForResume: false }, (error) => {
+      const done = this.#giveUpLater(run, { withinMs, isUpdate: false }, (error) => {
         query.isGivenUp = true;
         run.queries = run.queries.filter((each) => each !== query);
         reject(error);
@@ -72,10 +78,7 @@ export class Messages {
   ): Promise<Payload | undefined> {
     const { limits } = this.kernel;
     const { workflowId, runId, updateCount } = run.state;
-    if (run.heldBack) {
-      const message = `the run is held back and takes no updates: ${run.heldBack.reason}`;
-      throw new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 10 });
-    }
+    if (run.heldBack) throw this.#isHeldBack(run, run.heldBack);
     const waiting = run.admitted.length + (run.turn?.updates.length ?? 0);
     const inFlight = waiting + run.state.openUpdates.size;
     if (inFlight >= limits.updatesInFlightPerRun || updateCount + waiting >= limits.updatesPerRun) {
@@ -104,7 +107,7 @@ export class Messages {
         },
       };
       const withinMs = limits.messageTimeoutMs;
-      const done = this.#giveUpLater(run, { withinMs, waitsForResume: true }, (error) => {
+      const done = this.#giveUpLater(run, { withinMs, isUpdate: true }, (error) => {
         // One that a worker has is answered by it, or told so when it comes back; one that was accepted when it is done.
         update.overdue = error;
         const { waitsIn } = update;
@@ -123,16 +126,25 @@ export class Messages {
     for (const giveUp of [...this.#giveUps]) giveUp();
   }
 
+  #isHeldBack({ state: { workflowId, runId } }: ActiveRun, { reason }: HeldBack): PerdureError {
+    const message = `the run is held back and takes no updates: ${reason}`;
+    return new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 10 });
+  }
+
   #giveUpLater(
     run: ActiveRun,
-    { withinMs, waitsForResume }: { withinMs: number; waitsForResume: boolean },
+    { withinMs, isUpdate }: { withinMs: number; isUpdate: boolean },
     giveUp: (error: PerdureError) => void,
   ): () => void {
     const { workflowId, runId, started } = run.state;
     const end = () => {
+      if (isUpdate && run.heldBack && !this.#isStopped) {
+        giveUp(this.#isHeldBack(run, run.heldBack));
+        return;
+      }
       const message = this.#isStopped
         ? 'the server is shutting down'
-        : waitsForResume && run.isPaused
+        : isUpdate && run.isPaused
           ? `the run is paused (${run.state.paused?.reason}) and takes updates once it is resumed`
           : `no worker of catalog "${started.catalog}" has answered within ${withinMs} ms`;
       giveUp(

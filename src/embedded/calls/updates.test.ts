@@ -50,6 +50,19 @@ describe('an update that nobody decides on', () => {
     await expect(update).rejects.toThrow('has answered within 200 ms');
   });
 
+  it('is refused after its time with what holds the run back, where no code fits it', async () => {
+    const engine = folder.open({ limits });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn();
+    const refused = engine.update(run, 'late', []).catch((error: Error) => error);
+    await worker.misfit('the code is another');
+    expect(await refused).toMatchObject({
+      name: 'EngineUnavailableError',
+      message: 'the run is held back and takes no updates: the code is another',
+    });
+  });
+
   it('is refused after its time when it waits for the run that its own went on as', async () => {
     const engine = folder.open({ limits });
     const worker = new ScriptedWorker(engine);

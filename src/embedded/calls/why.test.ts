@@ -159,8 +159,49 @@ describe('a run that waits', () => {
     await worker.turn();
     const asked = why();
     await worker.next('turn');
-    expect(await asked).toMatchObject({ reasons: [{ code: 'message', signals: [], updates: [] }] });
+    expect(await asked).toMatchObject({
+      isStuck: true,
+      summary: expect.stringMatching(
+        /^It waits for a message; which ones it takes cannot be asked: .* has answered within/,
+      ),
+      reasons: [{ code: 'message', signals: [], updates: [] }],
+    });
     // A caller of a query waits for half a minute.
+  });
+
+  it('is not said to have no handlers where nobody can tell: its worker is gone', async () => {
+    const worker = new ScriptedWorker(engine);
+    const run = await start();
+    await worker.turn();
+    await engine.recordTrace(run, {});
+    worker.lose();
+    const { summary, reasons } = await why();
+    expect(summary).toMatch(
+      /^It waits for a message; which ones it takes cannot be asked: no worker is connected/,
+    );
+    expect(reasons[0]!.action).toBe('Ask again once that has changed: GET /workflow/a/why');
+  });
+
+  it('is not said to have no handlers where nobody can tell: the code does not fit', async () => {
+    const worker = new ScriptedWorker(engine);
+    await start();
+    await worker.turn();
+    const asked = why();
+    await worker.misfit('the code is another');
+    expect((await asked).summary).toMatch(/^It waits for a message; which ones .*: .*the code is another\.$/);
+    // It is known by now.
+    expect((await why()).summary).toMatch(/^It waits for a message; which ones .* fits its history\.$/);
+  });
+
+  it('that has no handlers, as its worker tells, has nothing to go on by', async () => {
+    const worker = new ScriptedWorker(engine);
+    await start();
+    await worker.turn();
+    const asked = why();
+    const turn = await worker.next('turn');
+    const result = JSON.stringify({ definition: { signalDefinitions: [], updateDefinitions: [] } });
+    worker.completeTurn(turn, [], [{ queryId: turn.queries[0]!.queryId, kind: 'answered', result }]);
+    expect((await asked).summary).toMatch(/has no handler that could take one/);
   });
 
   it('for a message says which ones it takes, as its worker tells', async () => {

@@ -204,7 +204,8 @@ export class Reasons {
       };
     } catch {
       const entry = (await this.catalogs.workflow(catalog, workflowType))?.entry;
-      return { signals: names(entry?.signals), updates: names(entry?.updates) };
+      const unasked = 'no worker that fits it has answered';
+      return { signals: names(entry?.signals), updates: names(entry?.updates), unasked };
     }
   }
 }
