@@ -83,6 +83,7 @@ export class Reset {
     run.version = base.version === null ? undefined : versionFromText(base.version);
     runs.add(run);
     this.kernel.trees.started(state);
+    this.kernel.observer.runStarted?.(state.started.workflowType);
     commit.together(run, current);
     const append = (event: NewEvent): HistoryEvent => this.lifecycle.append(run, event, now);
     // A completion that came while only an update had the run at work stands there without a turn behind it.

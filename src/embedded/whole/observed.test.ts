@@ -45,6 +45,30 @@ const open = () => folder.open({ clock, observer });
 const start = (engine: EmbeddedEngine, traceContext?: TraceContext) =>
   engine.start({ workflowType: 'flow', catalog: CATALOG, input: ['1'], workflowId: 'w', traceContext });
 
+it('as many runs start as close, with those of continue-as-new and reset', async () => {
+  const seen: string[] = [];
+  const engine = folder.open({
+    clock,
+    observer: {
+      runStarted: (workflowType) => void seen.push(`${workflowType} started`),
+      runClosed: (workflowType, status) => void seen.push(`${workflowType} ${status}`),
+    },
+  });
+  const worker = new ScriptedWorker(engine);
+  await start(engine);
+  await worker.turn({ kind: 'continueAsNew', workflowType: 'flow', input: ['2'] });
+  await worker.turn();
+  await engine.reset({ workflowId: 'w' }, { toStart: true });
+  await worker.turn(complete());
+  await engine.outcome({ workflowId: 'w' }, { waitMs: 5_000 });
+  expect(seen.filter((each) => each === 'flow started')).toHaveLength(3);
+  expect(seen.filter((each) => each !== 'flow started')).toEqual([
+    'flow continued_as_new',
+    'flow terminated',
+    'flow completed',
+  ]);
+});
+
 describe('the trace of a caller', () => {
   it('is that of all that follows: steps, children, the next run of the chain, also after a restart', async () => {
     let engine = open();
