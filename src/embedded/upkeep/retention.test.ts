@@ -234,6 +234,31 @@ describe('removal', () => {
     expect(await gone(first)).toBe(true);
   });
 
+  it('takes the first run of a chain with the last: it is never what the id stands for', async () => {
+    const clock = new HandClock();
+    engine = folder.open({ clock, limits: { retentionMs: 1_000, retentionBatch: 1 } });
+    worker = new ScriptedWorker(engine);
+    const told: string[] = [];
+    const latest: string[] = [];
+    const first = await start('chain');
+    await worker.turn(continueAsNew);
+    const second = await worker.turn(complete());
+    await engine.outcome({ workflowId: 'chain' }, { waitMs: 5_000 });
+    engine.watch({
+      removed: (runId) => {
+        told.push(runId);
+        engine.describe({ workflowId: 'chain' }).then(
+          (run) => latest.push(run.runId),
+          (error: Error) => latest.push(error.name),
+        );
+      },
+    });
+    clock.pass(2_000);
+    expect(await gone(first)).toBe(true);
+    expect(told).toEqual([second.runId, first.runId]);
+    await expect.poll(() => latest).toEqual(['WorkflowNotFoundError', 'WorkflowNotFoundError']);
+  });
+
   it('frees the id of a run that a refused message had brought into memory', async () => {
     engine = folder.open({ limits: { retentionMs: 100 } });
     worker = new ScriptedWorker(engine);

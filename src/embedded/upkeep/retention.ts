@@ -2,7 +2,8 @@
  * Closed runs leave after their time, a few at a commit, so that removal never holds up other work.
  *
  * 1. What is removed is gone, so a clock that was set is not believed at once (`SettledTime`).
- * 2. The first run of a chain stays as long as a later one does: it has the input that the chain was started with.
+ * 2. The first run of a chain stays as long as a later one does: it has the input that the chain was started with. It goes
+ *    with the last of them, or what the chain began with would be taken for what it came to.
  */
 import type { Timer } from '../../core/clock.js';
 import { faultPoint } from '../../core/fault-point.js';
@@ -43,16 +44,21 @@ export class Retention {
 
   #remove(): true {
     const { commit, limits, listeners, runs, settledTime, tables } = this.kernel;
-    const expired = tables.expiredRuns(settledTime.now() - limits.retentionMs, limits.retentionBatch);
+    const closedBefore = settledTime.now() - limits.retentionMs;
+    const expired = tables.expiredRuns(closedBefore, limits.retentionBatch);
     if (expired.length === 0) {
       this.#schedule(Math.min(INTERVAL_MS, limits.retentionMs));
       return true;
     }
-    for (const { key, runId } of expired) {
+    for (const { key, runId, firstRunId } of [
+      ...expired,
+      ...tables.expiredFirstRuns(expired, closedBefore),
+    ]) {
       // A removal that cannot be made is left out of the commit, and the run is still there.
       let isGone = false;
       commit.write(() => {
         isGone = false;
+        if (runId === firstRunId && tables.chainKeys(runId).length > 1) return;
         tables.deleteRun(key);
         isGone = true;
         faultPoint('retention');

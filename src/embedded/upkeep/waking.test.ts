@@ -297,7 +297,7 @@ describe('a held back run whose time has come', () => {
       await start(engine, 'before', 'long');
       const other = new ScriptedWorker(engine, { codeId: 'v2', turns: 1, workflows });
       expect((await other.next('turn')).workflowId).toBe('before');
-      await expect(update).rejects.toThrow('has answered within');
+      await expect(update).rejects.toThrow('the run is held back and takes no updates');
       engine.flush();
       expect((await engine.describe(run)).heldBack).toBeDefined();
       if (what === 'code comes for it') new ScriptedWorker(engine, { codeId: 'v2' });

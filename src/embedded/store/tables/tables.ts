@@ -44,6 +44,12 @@ import {
 /** Rows that a question to which a rough answer will do may look at. */
 const LOOKED_AT = 10_000;
 
+interface ExpiredRun {
+  key: number;
+  runId: string;
+  firstRunId: string;
+}
+
 export class Tables {
   readonly closings: ClosingTable;
   readonly deliveries: DeliveryTable;
@@ -115,6 +121,13 @@ export class Tables {
            AND key NOT IN (SELECT run_key FROM closings)
            AND key NOT IN (SELECT run_key FROM outbox)
            ORDER BY closed_at LIMIT ?`,
+        )
+        .pluck(),
+      expiredFirst: db
+        .prepare(
+          `SELECT key FROM runs WHERE run_id = ? AND closed_at IS NOT NULL AND closed_at <= ?
+           AND key NOT IN (SELECT run_key FROM closings)
+           AND key NOT IN (SELECT run_key FROM outbox)`,
         )
         .pluck(),
       openDescendants: db
@@ -421,13 +434,33 @@ export class Tables {
     });
   }
 
-  expiredRuns(closedBefore: number, limit: number): { key: number; runId: string }[] {
+  expiredRuns(closedBefore: number, limit: number): ExpiredRun[] {
     const most = limit + this.#unreadable.size + this.#unsound.size;
     const keys = reading(() => this.#sql.expired.all(closedBefore, most) as number[]);
-    const expired: { key: number; runId: string }[] = [];
-    for (const { key, run_id: runId, closed_at: closedAt } of this.#rowsOf(keys)) {
+    return this.#expiredAmong(keys, closedBefore);
+  }
+
+  /** The first runs of chains that have expired too, where these are all that is left behind them. */
+  expiredFirstRuns(expired: readonly ExpiredRun[], closedBefore: number): ExpiredRun[] {
+    const leaving = new Set(expired.map(({ key }) => key));
+    const firstRunIds = new Set(
+      expired.filter(({ runId, firstRunId }) => runId !== firstRunId).map(({ firstRunId }) => firstRunId),
+    );
+    const keys: number[] = [];
+    for (const firstRunId of firstRunIds) {
+      const key = reading(() => this.#sql.expiredFirst.get(firstRunId, closedBefore) as number | undefined);
+      const isLast = (each: number) => each === key || leaving.has(each);
+      if (key !== undefined && this.chainKeys(firstRunId).every(isLast)) keys.push(key);
+    }
+    return this.#expiredAmong(keys, closedBefore);
+  }
+
+  #expiredAmong(keys: readonly number[], closedBefore: number): ExpiredRun[] {
+    const expired: ExpiredRun[] = [];
+    for (const row of this.#rowsOf(keys)) {
+      const { key, run_id: runId, first_run_id: firstRunId, closed_at: closedAt } = row;
       // What is removed is gone: that its time has come is not left to an index alone.
-      if (closedAt !== null && closedAt <= closedBefore) expired.push({ key, runId });
+      if (closedAt !== null && closedAt <= closedBefore) expired.push({ key, runId, firstRunId });
       else this.#cannotRead(key, new Error('an index says that it closed at another time'));
     }
     return expired;
