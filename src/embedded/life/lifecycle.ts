@@ -130,7 +130,8 @@ export class Lifecycle {
     }
     const now = this.kernel.clock.now();
     for (const event of events) this.append(run, event, now);
-    if (run.isBackingOff) {
+    // Nobody waits for a retry that was asked to stop: its first turn sees that at once, as on Temporal.
+    if (run.isBackingOff && !run.state.isStopNews) {
       this.#endIfFull(run);
       return;
     }

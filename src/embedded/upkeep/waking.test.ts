@@ -178,6 +178,25 @@ describe('a run in its retry backoff', () => {
     ]);
     expect(await update).toBe('7');
   });
+
+  it('makes it at once when it is asked to stop (as on Temporal)', async () => {
+    const engine = folder.open({ clock });
+    const retry = { ...DEFAULT_STEP_RETRY, initialIntervalMs: 3_600_000, maximumIntervalMs: 3_600_000 };
+    const worker = new ScriptedWorker(engine, { workflows: [workflow('flow', { retry })] });
+    const { workflowId } = await start(engine, 'a');
+    const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+    await worker.turn({ kind: 'failRun', failure });
+    await engine.signal({ workflowId }, 'early', []);
+    await engine.cancel({ workflowId });
+    const turn = await worker.turn({ kind: 'cancelRun' });
+    expect(turn.events.map(({ type }) => type)).toEqual([
+      'WORKFLOW_EXECUTION_STARTED',
+      'WORKFLOW_EXECUTION_SIGNALED',
+      'WORKFLOW_EXECUTION_CANCEL_REQUESTED',
+      'WORKFLOW_TASK_SCHEDULED',
+    ]);
+    expect(await engine.outcome({ workflowId }, { waitMs: 5_000 })).toMatchObject({ status: 'cancelled' });
+  });
 });
 
 describe('a held back run whose time has come', () => {

@@ -51,6 +51,13 @@ export function policyCases(stage: Stage): void {
       expect(stage.ledger.entries(place.key)).toHaveLength(1);
     });
 
+    test('a run that waits for its retry is stopped at once', async () => {
+      const run = await stage.start('triedAgainLater');
+      const second = await run.next();
+      await second.cancel();
+      expect(await run.finalOutcome()).toMatchObject({ status: 'cancelled', runId: second.runId });
+    });
+
     test.each([
       ['cancel', 'cancelled'],
       ['terminate', 'terminated'],

@@ -1,4 +1,4 @@
-import { condition, defineSignal, setHandler, sleep, workflow } from 'perdure';
+import { condition, defineSignal, setHandler, sleep, workflow, workflowInfo } from 'perdure';
 import type { Place } from '../shared/ledger.js';
 import { note } from '../shared/steps/recording.js';
 
@@ -75,4 +75,14 @@ export const inTime = workflow({
   name: 'inTime',
   options: { executionTimeout: '1 hour' },
   fn: async () => 'in time',
+});
+
+/** Its second run is an hour away. */
+export const triedAgainLater = workflow({
+  name: 'triedAgainLater',
+  options: { retry: { initialInterval: '1h', maximumInterval: '1h' } },
+  fn: async () => {
+    await sleep(1);
+    if (workflowInfo().attempt === 1) throw new Error('attempt 1 of the run failed');
+  },
 });
