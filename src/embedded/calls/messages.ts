@@ -5,6 +5,7 @@ import type { Payload } from '../../core/values/json.js';
 import type { Queries } from '../delivery/queries.js';
 import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
+import { firstTurnDueAt } from '../state/run-state.js';
 import type {
   ActiveRun,
   AdmittedUpdate,
@@ -131,26 +132,27 @@ export class Messages {
     return new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 10 });
   }
 
+  /** What the caller is told whose time is over. */
+  #unanswered(run: ActiveRun, withinMs: number, isUpdate: boolean): PerdureError {
+    const { workflowId, runId, started, paused } = run.state;
+    if (isUpdate && run.heldBack && !this.#isStopped) return this.#isHeldBack(run, run.heldBack);
+    const firstTurnAt = firstTurnDueAt(run.state);
+    let message = `no worker of catalog "${started.catalog}" has answered within ${withinMs} ms`;
+    if (this.#isStopped) message = 'the server is shutting down';
+    else if (isUpdate && paused) {
+      message = `the run is paused (${paused.reason}) and takes updates once it is resumed`;
+    } else if (firstTurnAt !== undefined) {
+      message = `the run waits for its retry, and answers once that has begun at ${new Date(firstTurnAt).toISOString()}`;
+    }
+    return new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 1 });
+  }
+
   #giveUpLater(
     run: ActiveRun,
     { withinMs, isUpdate }: { withinMs: number; isUpdate: boolean },
     giveUp: (error: PerdureError) => void,
   ): () => void {
-    const { workflowId, runId, started } = run.state;
-    const end = () => {
-      if (isUpdate && run.heldBack && !this.#isStopped) {
-        giveUp(this.#isHeldBack(run, run.heldBack));
-        return;
-      }
-      const message = this.#isStopped
-        ? 'the server is shutting down'
-        : isUpdate && run.isPaused
-          ? `the run is paused (${run.state.paused?.reason}) and takes updates once it is resumed`
-          : `no worker of catalog "${started.catalog}" has answered within ${withinMs} ms`;
-      giveUp(
-        new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 1 }),
-      );
-    };
+    const end = () => giveUp(this.#unanswered(run, withinMs, isUpdate));
     const timer = this.kernel.scheduler.after(withinMs, end);
     this.#giveUps.add(end);
     return () => {

@@ -1,5 +1,6 @@
 /** Queries: what they see, of which runs they are answered, and many at once. */
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_STEP_RETRY } from '../../core/run/retry.js';
 import type { QueryAnswer, TurnTask } from '../../core/task.js';
 import { packFrames } from '../../link/protocol.js';
 import { complete, HandClock, ScriptedWorker, timer, workflow } from '../scripted-worker.fixture.js';
@@ -97,6 +98,21 @@ describe('a query', () => {
     const task = await worker.turn(complete());
     expect(task.readOnly).toBe(false);
     expect(task.queries).toEqual([]);
+  });
+
+  it('is told that the run waits for its retry, where that is why nobody answers', async () => {
+    const engine = folder.open({ limits: { messageTimeoutMs: 100 } });
+    const retry = { ...DEFAULT_STEP_RETRY, initialIntervalMs: 3_600_000, maximumIntervalMs: 3_600_000 };
+    const worker = new ScriptedWorker(engine, { workflows: [workflow('flow', { retry })] });
+    const run = await start(engine, 'a');
+    const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+    await worker.turn({ kind: 'failRun', failure });
+    await engine.outcome(run, { waitMs: 5_000 });
+    for (const call of ['query', 'update'] as const) {
+      await expect(engine[call]({ workflowId: 'a' }, 'state', [])).rejects.toThrow(
+        /^the run waits for its retry, and answers once that has begun at 20/,
+      );
+    }
   });
 
   it('does not wait for a turn that was for an update which was given up', async () => {
