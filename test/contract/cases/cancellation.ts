@@ -99,6 +99,15 @@ export function cancellationCases(stage: Stage): void {
       expect(await run.describe()).toEqual(before);
     });
 
+    test('what a scope has left under way when it ended is cancelled with the run (CA-04)', async () => {
+      const place = stage.place();
+      const run = await stage.start('leavesScope', place);
+      await run.until('TIMER_STARTED');
+      await run.cancel();
+      expect((await run.outcome()).status).toBe('cancelled');
+      expect(stage.ledger.entries(place.key).map((entry) => entry.value)).toEqual(['cleanup']);
+    });
+
     test('a scope cancels what is in it and nothing beside it (CA-04)', async () => {
       expect(await stage.run('scopeTree')).toEqual({
         afterInner: ['inner cancelled'],

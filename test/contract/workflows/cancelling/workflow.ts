@@ -132,3 +132,20 @@ export const signalsOther = workflow({
     return outcomes;
   },
 });
+
+/** Waits for what it has begun in a scope whose function has ended, and cleans up when that is cancelled. */
+export const leavesScope = workflow({
+  name: 'leavesScope',
+  fn: async (input) => {
+    let left: Promise<void> | undefined;
+    await CancellationScope.cancellable(async () => {
+      left = sleep('1 day');
+    });
+    try {
+      await left;
+    } catch (error) {
+      await CancellationScope.nonCancellable(() => note({ ...(input as Place), value: 'cleanup' }));
+      throw error;
+    }
+  },
+});
