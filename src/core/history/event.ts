@@ -141,6 +141,8 @@ export interface EventAttributes extends Record<UntranslatedEvent, { asRecorded?
     /** Why the previous run of the chain led to this one. */
     initiator?: 'CONTINUE_AS_NEW' | 'RETRY';
     continuedFailure?: Failure;
+    /** Children that a reset has cut off and that no run of the chain has started again since. */
+    cutOffChildren?: string[];
     /**
      * `tree` is the first run of the workflow at the root, above all parents, and `hasBudget` says that it has one. Neither
      * is part of the wire's event.

@@ -48,6 +48,8 @@ const child = (childSeq: number, workflowId: string, parentClosePolicy = 'REQUES
     parentClosePolicy,
   }) as Command;
 
+const continueAsNew: Command = { kind: 'continueAsNew', workflowType: 'flow', input: [] };
+
 /** The next turn of that run; turns of others before it are answered with nothing. */
 async function turnOf(run: RunRef, ...commands: Command[]) {
   for (;;) {
@@ -321,6 +323,23 @@ describe('a reset run and its children', () => {
     await turnOf(third, child(1, 'fixed'));
     await latestRun('fixed', cut);
     expect(await typesOf(third)).not.toContain('START_CHILD_WORKFLOW_EXECUTION_FAILED');
+  });
+
+  it('may start them again also in the run that the new one continues as', async () => {
+    const run = await start('a');
+    await turnOf(run, continueAsNew);
+    const second = await latestRun('a', run);
+    await turnOf(second, child(1, 'kid'));
+    const kid = await latestRun('kid');
+    await turnOf(kid, complete());
+    expect((await engine.outcome(kid, { waitMs: 5_000 }))?.status).toBe('completed');
+    await engine.terminate(second, 'enough');
+    const third = await engine.reset(run, { toStart: true });
+    await turnOf(third, continueAsNew);
+    const fourth = await latestRun('a', third);
+    await turnOf(fourth, child(1, 'kid'));
+    const { events } = await turnOf(fourth);
+    expect(events.map(({ type }) => type)).toContain('CHILD_WORKFLOW_EXECUTION_STARTED');
   });
 
   it('keeps a child that was started before the point, which tells the new run of its end', async () => {

@@ -377,6 +377,8 @@ export class Lifecycle {
       traceContext: started.traceContext,
       budget: started.budget,
     };
+    const { restartableChildren } = run.state;
+    if (restartableChildren.size > 0) lineage.cutOffChildren = [...restartableChildren];
     if (event.type === 'WORKFLOW_EXECUTION_CONTINUED_AS_NEW') {
       const { newExecutionRunId, workflowType, input } = event.attributes;
       return this.start(

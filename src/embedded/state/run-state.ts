@@ -140,6 +140,7 @@ export function initialState(runId: string, first: HistoryEvent): RunState {
     executionExpiresAt: first.attributes.executionExpiresAt,
     restartableChildren: new SparseSet(),
   };
+  for (const workflowId of first.attributes.cutOffChildren ?? []) state.restartableChildren.add(workflowId);
   applyEvent(state, first);
   return state;
 }
