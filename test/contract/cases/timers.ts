@@ -38,7 +38,7 @@ export function timerCases(stage: Stage): void {
       expect(errors).toHaveLength(7);
       for (const { error } of errors) {
         expect(error).toMatchObject({ name: 'DurationError' });
-        expect(error.message).toContain('is not a duration');
+        expect(error.message).toMatch(/ is (not a duration|longer than 1000 years)/);
       }
       expect(errors[3]!.error.message).toContain('"soon"');
       expect(await run.eventTypes()).not.toContain('TIMER_STARTED');
