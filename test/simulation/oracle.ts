@@ -254,14 +254,28 @@ export class Oracle {
       }
     }
     if (isReset) {
-      const missing = record.signals.filter((sending) => !this.runs.get(successor!)!.hasSignal(sending));
+      const made = this.runs.get(successor!)!;
+      const missing = record.signals.filter(
+        (sending) => !made.hasSignal(sending) && !this.#hadBefore(made, sending),
+      );
       if (missing.length > 0)
         throw new Violation(`I11: the reset of run ${runId} loses the signals ${missing.join()}`);
-      this.#sendings.cutOff(record, this.#cutOffBy(this.runs.get(successor!)!, record));
+      this.#sendings.cutOff(record, this.#cutOffBy(made, record));
       return;
     }
     this.#toHear.set(record, new Set(record.children.values()));
     if (successor === undefined && started.parent) this.#checkParent(record);
+  }
+
+  /** Whether a run had the signal from which the one that was reset has gone on: what came before its start is not told again. */
+  #hadBefore({ resetOf }: RunRecord, sending: string): boolean {
+    let before = this.runs.get(resetOf ?? '')?.started.continuedExecutionRunId;
+    while (before !== undefined) {
+      const run = this.runs.get(before);
+      if (run?.hasSignal(sending)) return true;
+      before = run?.started.continuedExecutionRunId;
+    }
+    return false;
   }
 
   /** The children that end with the reset: all but those that the new run has, and those that are detached. */

@@ -62,6 +62,8 @@ export class RunRecord {
   #pausedBy: PausedBy | undefined;
   /** The turn that has begun saw the run paused. */
   #isTurnPaused = false;
+  /** The run that was reset to make this one. */
+  resetOf: string | undefined;
   /** Up to this event the history is that of the run which was reset. */
   copiedUpTo = 0;
   /**
@@ -91,11 +93,11 @@ export class RunRecord {
   }
 
   append(events: readonly HistoryEvent[], { now, ms }: Instant, shownBefore = 0): void {
-    const reset = events.findLast(
-      ({ type, attributes }) =>
-        type === 'WORKFLOW_TASK_FAILED' && (attributes as { cause?: string }).cause === 'RESET_WORKFLOW',
-    );
-    if (reset) this.copiedUpTo = reset.id;
+    for (const { id, type, attributes } of events) {
+      if (type !== 'WORKFLOW_TASK_FAILED' || attributes.cause !== 'RESET_WORKFLOW') continue;
+      this.copiedUpTo = id;
+      this.resetOf = attributes.baseRunId;
+    }
     for (const event of events) {
       this.#requireNext(event);
       this.#fold(event, now, shownBefore);
