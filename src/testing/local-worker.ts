@@ -6,6 +6,7 @@
  * 2. As with a real worker, a lost engine means a fresh start: cached runs are dropped, steps are aborted and their
  *    answers are not sent.
  */
+import { setTimeout } from 'node:timers';
 import { DEFAULT_LIMITS } from '../core/bounds/limits.js';
 import type { Log } from '../core/log.js';
 import type { FromWorker, StepAttempt, ToWorker, TurnTask } from '../core/task.js';
@@ -24,6 +25,9 @@ export const CATALOG = 'default';
 
 /** More than any test has under way, so that nothing waits for a place. */
 const SLOTS = { turns: 1_000, steps: 100_000 };
+
+/** In real time: what a step whose answer nobody waits for any more has to clean up. Code that goes on longer may go on for ever. */
+const CLEANUP_MS = 200;
 
 /** What becomes of an answer on its way: it arrives, it arrives when nothing else is left to happen, it arrives then as well, or its worker is lost first. */
 export type Fate = 'arrives' | 'late' | 'twice' | 'lost';
@@ -50,6 +54,8 @@ export class LocalWorker {
   #held: FromWorker[] = [];
   /** Of the steps that it was given, by their attempts. */
   readonly #names = new Map<string, string>();
+  /** Attempts that were given up, and whose code has not ended since: nothing waits for it. */
+  readonly #left = new Set<string>();
   #onChange: (() => void)[] = [];
 
   constructor(private readonly options: LocalWorkerOptions) {
@@ -60,13 +66,18 @@ export class LocalWorker {
     this.#steps = this.#newSteps();
   }
 
-  /** Steps whose code is running. */
+  /** Steps whose code is running, and may still have something to say. */
   get running(): number {
-    return this.#steps.running;
+    return this.#left.size === 0 ? this.#steps.running : this.#started.length;
   }
 
   get runningSteps(): string[] {
-    return this.#steps.blame().started.map((attempt) => this.#names.get(attemptOf(attempt)) ?? 'unknown');
+    return this.#started.map((attempt) => this.#names.get(attempt) ?? 'unknown');
+  }
+
+  get #started(): string[] {
+    const started = this.#steps.blame().started.map(attemptOf);
+    return started.filter((attempt) => !this.#left.has(attempt));
   }
 
   /** Resolves when a step has said something or has ended. */
@@ -124,6 +135,7 @@ export class LocalWorker {
     return new StepRunner({
       find: (workflowType, stepName) => steps.find(workflowType, stepName),
       send: (message) => this.#answer(message),
+      givenUp: (attempt) => this.#leave(attemptOf(attempt)),
       log,
       payloadBytes: DEFAULT_LIMITS.payloadBytes,
       isEveryHeartbeatSent: true,
@@ -157,6 +169,14 @@ export class LocalWorker {
     }
     const evicted = this.#sandbox.takeEvicted();
     if (evicted.length > 0) this.#deliver({ kind: 'evicted', runIds: evicted });
+  }
+
+  #leave(attempt: string): void {
+    const leave = () => {
+      this.#left.add(attempt);
+      this.#changed();
+    };
+    setTimeout(leave, CLEANUP_MS).unref();
   }
 
   #answer(message: FromWorker): void {

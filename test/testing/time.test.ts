@@ -1,4 +1,6 @@
 /** `perdure/testing`: time, which goes by at once. */
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { stepContext } from '../../src/sdk/index.js';
 import { createTestEnvironment } from '../../src/testing/index.js';
@@ -6,7 +8,7 @@ import { spentMs } from '../cpu-time.js';
 import { DAY, EnvironmentStage, HOUR, START, workflows } from './environment.fixture.js';
 import { tryingAgain } from './workflows/family/workflow.js';
 import { fetchPrice, note, takesTime } from './workflows/stepping/steps.js';
-import { price, working } from './workflows/stepping/workflow.js';
+import { content, price, working } from './workflows/stepping/workflow.js';
 import { patient, year } from './workflows/waiting/workflow.js';
 
 /** Of the processor, many times what a year takes: with code that nobody has run before, or while coverage is taken. */
@@ -90,6 +92,27 @@ describe('time', () => {
     await stage.env.advance('5 minutes', { pastRunningSteps: true });
     expect(run.calls(fetchPrice).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
     await expect(run.result()).rejects.toMatchObject({ cause: { timeoutType: 'START_TO_CLOSE' } });
+  });
+
+  test('jumps again when a step that hangs has met its timeout', async () => {
+    stage.env.mock(fetchPrice, () => new Promise<never>(() => {}));
+    expect(await stage.env.run(content, 'tea')).toBeNull();
+    expect(since()).toBeGreaterThanOrEqual(30 * DAY);
+    const run = await stage.env.start(content, 'tea');
+    await stage.env.advance('31 days');
+    expect(await run.status()).toMatchObject({ status: 'completed' });
+  });
+
+  test('waits for what a step that met its timeout has to clean up', async () => {
+    let cleanedUpAt: number | undefined;
+    stage.env.mock(fetchPrice, async () => {
+      await once(stepContext().signal, 'abort');
+      await delay(20);
+      cleanedUpAt = since();
+      return { cents: 5 };
+    });
+    expect(await stage.env.run(content, 'tea')).toBeNull();
+    expect(cleanedUpAt).toBeLessThan(DAY);
   });
 
   test('waits for a step that hangs, and says so', async () => {

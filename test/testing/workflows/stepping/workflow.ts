@@ -61,3 +61,15 @@ export const choosy = workflow({
 });
 
 export const beater = workflow({ name: 'beater', fn: async () => beating() });
+
+/** Goes on without a price, and has a long way to go. */
+export const content = workflow({
+  name: 'content',
+  fn: async (product: string) => {
+    const found = await fetchPrice
+      .with({ startToCloseTimeout: '300 ms', retry: { maximumAttempts: 1 } })({ product })
+      .catch(() => null);
+    await sleep('30 days');
+    return found;
+  },
+});
