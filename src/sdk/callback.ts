@@ -8,8 +8,9 @@
  *    own. So a run from before there were callbacks replays as it ran.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { toFailure } from '../core/history/failure.js';
 import { CALLBACK_SIGNAL, isCallbackId } from '../core/run/callback.js';
-import { UsageError, ValidationError } from './errors.js';
+import { UsageError } from './errors.js';
 import { defineSignal, setHandler } from './messages.js';
 import { checkOptions } from './options.js';
 import { type Cancel, currentRuntime, type Settle, type WorkflowRuntime } from './runtime.js';
@@ -129,11 +130,12 @@ export class OpenCallback {
   }
 
   #leaveOut(error: unknown): void {
-    const issues = error instanceof ValidationError ? error.issues : undefined;
-    const why = error instanceof Error ? error.message : String(error);
-    this.#runtime.log('warn', `${why}; it is left out, and the callback goes on waiting`, {
+    // A schema may throw anything, also what cannot be asked what it is.
+    const { message, properties } = toFailure(error);
+    const issues = properties?.issues;
+    this.#runtime.log('warn', `${message}; it is left out, and the callback goes on waiting`, {
       callbackId: this.id,
-      ...(issues && { issues }),
+      ...(issues !== undefined && { issues }),
     });
   }
 }

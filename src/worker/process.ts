@@ -7,6 +7,7 @@
  */
 import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
+import { toFailure } from '../core/history/failure.js';
 import type { Log } from '../core/log.js';
 import { unheardSdk } from '../telemetry/api.js';
 import { LoadError } from './loading/load-error.js';
@@ -161,6 +162,8 @@ export function logLine(level: keyof Log, fields: object, message: string): stri
   }
 }
 
+/** Of anything that user code throws: whoever cannot say what it was could not say whose it was either. */
 function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const { stackTrace, message } = toFailure(error);
+  return stackTrace ?? message;
 }

@@ -1,4 +1,5 @@
 /** `env.replay`: histories as the API gives them against the code that is here. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HistoryEvent, TestEnvironment } from '../../src/testing/index.js';
@@ -177,6 +178,12 @@ describe('what is no history is refused', () => {
     ['a part of it', (history) => history.slice(3), 'begins with event 4: give all of it'],
     ['a gap', (history) => history.filter((_, at) => at !== 4), 'event 6 of the history follows event 4'],
     ['one page of several', (events) => ({ events, nextPageToken: 'x' }), 'not the last one'],
+    ['pages without the last one', (events) => [{ events, nextPageToken: 'x' }], 'not the last one'],
+    [
+      'an event that is named like what every object has',
+      (history) => history.map((event) => ({ ...event, eventTypeName: 'toString' })),
+      'has no eventTypeName',
+    ],
     [
       'no payloads',
       (history) => {
@@ -195,6 +202,14 @@ describe('what is no history is refused', () => {
     const given = change(JSON.parse(JSON.stringify(history)) as HistoryEvent[]);
     await expect(env.replay(given)).rejects.toThrow(message);
   });
+});
+
+test('what no history can hold is refused at once, and leaves nothing behind that fails later', async () => {
+  const history = await (await env.start(twoNotes)).history();
+  attributesOf(history[0]!).by = () => 'somebody';
+  await expect(env.replay(history, { within: 50 })).rejects.toThrow('could not be cloned');
+  // Nobody would handle it: the test runner itself tells of what is rejected meanwhile.
+  await delay(100);
 });
 
 test('an error that a workflow looks into is the same at a replay', async () => {

@@ -42,6 +42,7 @@ export function readHistory(history: unknown): HistoryEvent[] {
 
 function wireEventsOf(history: unknown): unknown[] {
   if (Array.isArray(history)) {
+    refuseUnfinished(history.at(-1));
     return history.flatMap((each) => (isObject(each) && Array.isArray(each.events) ? each.events : [each]));
   }
   if (!isObject(history) || !Array.isArray(history.events)) {
@@ -49,12 +50,16 @@ function wireEventsOf(history: unknown): unknown[] {
       'this is no history: give what GET /workflow/{id}/history?includePayloads=true answers, or its events',
     );
   }
-  if (typeof history.nextPageToken === 'string') {
-    throw new HistoryFormatError(
-      'this is a page of a history and not the last one: ask for the others with its nextPageToken (up to 1000 events are on one page with pageSize=1000), and give all of them as a list',
-    );
-  }
+  refuseUnfinished(history);
   return history.events;
+}
+
+/** Code that asks for what is on the next page would be said not to fit. @throws HistoryFormatError */
+function refuseUnfinished(lastPage: unknown): void {
+  if (!isObject(lastPage) || typeof lastPage.nextPageToken !== 'string') return;
+  throw new HistoryFormatError(
+    'this is a page of a history and not the last one: ask for the others with its nextPageToken (up to 1000 events are on one page with pageSize=1000), and give all of them as a list',
+  );
 }
 
 function readEvent(wire: unknown, at: number): HistoryEvent {
@@ -63,7 +68,8 @@ function readEvent(wire: unknown, at: number): HistoryEvent {
   const id = Number(wire.eventId);
   if (!Number.isSafeInteger(id) || id < 1) throw refuse('has no eventId');
   const type = wire.eventTypeName as EventTypeName;
-  if (typeof type !== 'string' || !(type in EVENT_TYPES)) throw refuse('has no eventTypeName that is known');
+  if (typeof type !== 'string' || !Object.hasOwn(EVENT_TYPES, type))
+    throw refuse('has no eventTypeName that is known');
   const time = Date.parse(String(wire.eventTime));
   if (Number.isNaN(time)) throw refuse('has no eventTime');
   const attributes = wire[ATTRIBUTES_KEYS[type]] ?? {};
@@ -165,9 +171,9 @@ const READERS: Record<string, Reader> = {
   },
 };
 
-function failureOf(wire: unknown, type: EventTypeName, details: FailureDetails = {}): Failure {
+function failureOf(wire: unknown, type: EventTypeName, given?: FailureDetails): Failure {
   const { message, type: name = 'Error', stackTrace, cause } = isObject(wire) ? wire : {};
-  const { cause: causeDetails, ...more } = details;
+  const { cause: causeDetails, ...more } = given ?? {};
   return {
     kind: kindOfFailure(String(name), type),
     type: String(name),

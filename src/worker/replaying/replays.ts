@@ -67,9 +67,9 @@ export class Replays {
     if (!this.#thread) await this.load();
     const thread = this.#thread!;
     try {
-      const answer = answerOf(thread, withinMs);
+      // First, since what cannot be sent is never answered.
       thread.postMessage(events);
-      const told = await answer;
+      const told = await answerOf(thread, withinMs);
       invariant(told.kind === 'result', 'a thread that has loaded answers with results');
       return told.result;
     } catch (error) {

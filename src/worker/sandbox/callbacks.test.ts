@@ -138,6 +138,40 @@ describe('a callback', () => {
     ]);
   });
 
+  test.each<[string, unknown]>([
+    ['nothing', null],
+    ['what has no text', 'bare'],
+    ['what does not let itself be asked', 'proxy'],
+  ])('that makes the schema throw %s is left out', (_what, posted) => {
+    const run = new ScriptedRun(({ workflow, createCallback, z }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const schema = z.any().transform((value) => {
+            if (value === null) throw null;
+            if (value === 'bare') throw Object.create(null);
+            if (value === 'proxy') {
+              throw new Proxy(
+                {},
+                {
+                  getPrototypeOf() {
+                    throw 1;
+                  },
+                },
+              );
+            }
+            return value;
+          });
+          return createCallback({ id: 'odd', schema }).result;
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.signal(CALLBACK_SIGNAL, 'odd', posted).turn()).toEqual([]);
+    expect(run.logged).toMatchObject([{ level: 'warn', message: expect.stringContaining('left out') }]);
+    expect(run.signal(CALLBACK_SIGNAL, 'odd', 2).turn()).toEqual([{ kind: 'completeRun', result: '2' }]);
+  });
+
   test('with an async schema counts too', () => {
     const run = new ScriptedRun(({ workflow, createCallback, z }) =>
       workflow({

@@ -56,6 +56,21 @@ describe('a worker says whose code it was', () => {
     await source.until(() => worker.gone);
   });
 
+  test.each([
+    ['without a text', 'Object.create(null)'],
+    ['that does not let itself be asked', 'new Proxy({}, { getPrototypeOf() { throw 1; } })'],
+  ])('of a step that leaves behind what throws a value %s', async (_what, value) => {
+    write(
+      'steps.js',
+      `${STEPS}\nexport const odd = define('odd', async () => { setTimeout(() => { throw ${value}; }, 50); await sleep(60_000); });`,
+    );
+    const worker = await start();
+    worker.send(other);
+    worker.send(step('odd'));
+    expect(await words(worker)).toMatchObject({ culprit: attempt(5) });
+    await source.until(() => worker.gone);
+  });
+
   test('while it is blocked: a step may go on alone, and ends when others wait for it', async () => {
     const worker = await start();
     worker.send(step('loop'));
