@@ -1,4 +1,5 @@
 /** One attempt of a step under way: what its code sees of itself, and what the worker may do to it. */
+import { AsyncResource } from 'node:async_hooks';
 import type { Cost, CostInput } from '../../core/cost/cost.js';
 import type { Log } from '../../core/log.js';
 import type { FromWorker, StepAttempt, StepTask } from '../../core/task.js';
@@ -36,6 +37,8 @@ export class RunningStep implements StepContext {
   /** Of OpenTelemetry, until it is told how the attempt has ended. */
   span: AttemptSpan | undefined;
   #controller: AbortController | undefined;
+  /** In the context of the step: listeners are its code, and who breaks the process there is to be known. */
+  #fire: ((reason: Error) => void) | undefined;
   #abortReason: Error | undefined;
   #isAwaited = true;
   #isCancelled = false;
@@ -59,8 +62,10 @@ export class RunningStep implements StepContext {
 
   get signal(): AbortSignal {
     if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#abortReason) this.#controller.abort(this.#abortReason);
+      const controller = new AbortController();
+      this.#controller = controller;
+      this.#fire = AsyncResource.bind((reason: Error) => controller.abort(reason));
+      if (this.#abortReason) controller.abort(this.#abortReason);
     }
     return this.#controller.signal;
   }
@@ -154,7 +159,7 @@ export class RunningStep implements StepContext {
     if (this.#abortReason) return;
     this.#abortReason = reason;
     this.#isCancelled = isCancelled;
-    this.#controller?.abort(reason);
+    this.#fire?.(reason);
   }
 
   endSpan(outcome: AttemptOutcome, errorType?: string): void {

@@ -75,6 +75,24 @@ describe('a step that is stopped', () => {
     expect(sent).toMatchObject([{ kind: 'stepCosts', ...ATTEMPT, costs: [{ amount: '1' }] }]);
   });
 
+  test('has its context in what listens to its signal, so that it is known whose code that is', async () => {
+    let seen: unknown;
+    const { runner, until } = runnerOf({
+      fn: () => {
+        const { signal } = stepContext();
+        signal.addEventListener('abort', () => {
+          seen = { ...runner.blame().culprit };
+        });
+        return untilAborted();
+      },
+    });
+    runner.run(TASK);
+    await new Promise(setImmediate);
+    runner.stop(ATTEMPT, 'cancelled');
+    await until('stepCancelled');
+    expect(seen).toEqual(ATTEMPT);
+  });
+
   test('for two reasons is stopped for the first', async () => {
     const { runner, until } = runnerOf({ fn: untilAborted });
     runner.run(TASK);

@@ -71,6 +71,20 @@ describe('a worker says whose code it was', () => {
     await source.until(() => worker.gone);
   });
 
+  test('of a step whose listener throws when it is stopped', async () => {
+    write(
+      'steps.js',
+      `${STEPS}\nexport const touchy = define('touchy', async () => { stepContext().signal.addEventListener('abort', () => { throw new Error('not me'); }); stepContext().heartbeat(); await sleep(60_000); });`,
+    );
+    const worker = await start();
+    worker.send(other);
+    worker.send(step('touchy'));
+    await source.until(() => worker.received.find(({ kind }) => kind === 'stepHeartbeat'));
+    worker.send({ kind: 'stopStep', ...attempt(5), reason: 'cancelled' });
+    expect(await words(worker)).toMatchObject({ culprit: attempt(5) });
+    await source.until(() => worker.gone);
+  });
+
   test('while it is blocked: a step may go on alone, and ends when others wait for it', async () => {
     const worker = await start();
     worker.send(step('loop'));
