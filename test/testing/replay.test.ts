@@ -212,6 +212,18 @@ test('what no history can hold is refused at once, and leaves nothing behind tha
   await delay(100);
 });
 
+test('a failure whose details are none is read without them', async () => {
+  env.mock(fetchPrice, () => {
+    throw Object.assign(new Error('no tea'), { nonRetryable: true });
+  });
+  const run = await env.start(price, 'tea');
+  await run.result().catch(() => {});
+  const history = await run.history();
+  const failed = history.find(({ eventTypeName }) => eventTypeName === 'ACTIVITY_TASK_FAILED')!;
+  attributesOf(failed).details = [null];
+  expect(await env.replay(history)).toEqual({ ok: true });
+});
+
 test('an error that a workflow looks into is the same at a replay', async () => {
   env.mock(fetchPrice, () => {
     throw Object.assign(new RangeError('no tea'), { code: 'E_TEA', nonRetryable: true });
