@@ -100,7 +100,6 @@ export class TemporalEngine implements Engine {
     this.#keys = new IdempotencyKeys(cluster, this.#runs, this.#starts);
     this.#histories = new Histories(cluster, this.#runs);
     this.#outcomes = new Outcomes(cluster, this.#runs, started);
-    this.#costs = new Costs(cluster, this.#runs, this.#histories);
     const inOrder = new InOrder();
     this.#messages = new Messages(cluster, this.#runs, this.#catalogs, limits, inOrder);
     this.#pauses = new Pauses(cluster, this.#runs, this.#messages, inOrder);
@@ -109,6 +108,7 @@ export class TemporalEngine implements Engine {
     const children = new ResetChildren(cluster, this.#outcomes);
     this.#resets = new Resets(cluster, this.#runs, this.#histories, this.#control, children);
     this.#list = new RunList(cluster, this.#runs, this.#recent);
+    this.#costs = new Costs(cluster, this.#runs, this.#histories, this.#list);
     this.#workers = new Workers(cluster);
     this.#reasons = new Reasons(
       cluster,

@@ -13,7 +13,7 @@ import type { RunRef, RunSelector, SignalOptions } from '../../engine.js';
 import type { Cluster } from '../cluster/connection.js';
 import { CODE, errorOfRun, isRefused, RefusedCall } from '../cluster/errors.js';
 import type { InOrder, Turn } from '../cluster/in-order.js';
-import { isMissingHandler, isOtherCode, silent } from '../cluster/no-answer.js';
+import { isMissingHandler, isOtherCode, silent, waitsForItsRetry } from '../cluster/no-answer.js';
 import { requestHeader, requestOf } from '../cluster/requests.js';
 import type { Catalogs } from '../kept/catalogs.js';
 import { closed, type KnownRun, type Runs } from '../reading/runs.js';
@@ -160,6 +160,7 @@ export class Messages {
         runId,
       });
     }
+    await this.#begun(run, performance.now() + this.limits.messageTimeoutMs);
     const giveUpAt = performance.now() + OTHER_CODE_MS;
     for (;;) {
       try {
@@ -244,6 +245,7 @@ export class Messages {
       throw new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 10 });
     }
     const until = performance.now() + this.limits.messageTimeoutMs;
+    await this.#begun(run, until, turn);
     for (;;) {
       try {
         if (run.paused) await this.#resumed(run, message, turn, until);
@@ -253,6 +255,23 @@ export class Messages {
         await this.#resumed(run, message, turn, until);
       }
     }
+  }
+
+  /**
+   * The cluster would begin a run that waits for its retry for the sake of an update, and let a query wait in vain.
+   * @throws when that is too long
+   */
+  async #begun(
+    { workflowId, runId, firstTurnAt, status }: KnownRun,
+    until: number,
+    turn?: Turn,
+  ): Promise<void> {
+    const leftMs = firstTurnAt - Date.now();
+    if (status !== 'running' || leftMs <= 0) return;
+    // Signals are kept meanwhile, and a stop is.
+    turn?.end();
+    if (leftMs > until - performance.now()) throw waitsForItsRetry({ workflowId, runId }, firstTurnAt);
+    await sleep(leftMs);
   }
 
   /** Temporal has no place for an update that nobody takes, so it waits here. @throws when the run is not resumed in time */

@@ -24,6 +24,8 @@ export interface Found {
   turnStartedEventId: number | undefined;
   /** Of the history. */
   length: number;
+  /** A turn is due, or was; a run that waits for its retry has none. */
+  hasTurns: boolean;
   children: OpenChild[];
 }
 
@@ -36,6 +38,7 @@ export async function findPoint(histories: Histories, run: RunRef, point: ResetP
   const unseen = new Set<Execution>([start]);
   const children = new Children();
   let length = 0;
+  let hasTurns = false;
   for await (const event of eventsOf(histories, run)) {
     length = event.id;
     children.follow(event);
@@ -50,6 +53,9 @@ export async function findPoint(histories: Histories, run: RunRef, point: ResetP
         unseen.add(execution);
         break;
       }
+      case 'WORKFLOW_TASK_SCHEDULED':
+        hasTurns = true;
+        break;
       case 'WORKFLOW_TASK_STARTED':
         for (const execution of unseen) execution.turnStartedEventId = event.id;
         unseen.clear();
@@ -59,7 +65,7 @@ export async function findPoint(histories: Histories, run: RunRef, point: ResetP
   }
   const found = point.toStart ? start : chosen([...executions.values()], point, run);
   const { completedEventId, turnStartedEventId } = found;
-  return { completedEventId, turnStartedEventId, length, children: children.open };
+  return { completedEventId, turnStartedEventId, length, hasTurns, children: children.open };
 }
 
 export async function openChildren(histories: Histories, run: RunRef): Promise<OpenChild[]> {

@@ -39,6 +39,8 @@ export class Resets {
     const ended = latest.status === 'running' ? latest : undefined;
     const reason = resetReason(point);
     const found = await findPoint(this.histories, base, point);
+    // Nothing to go back to, not even once the run has ended: it must not be ended for that.
+    if (!found.hasTurns) throw cannotPart(base, point);
     const { kept, cut } = childrenOf(found);
     const lost = [...cut, ...(await this.#ofOther(base, ended, kept))];
     // Where no turn has seen the completion, the reset may still be refused, and then nothing must have changed.
@@ -149,10 +151,12 @@ function isWrongPlace(error: unknown): boolean {
 }
 
 /** The completion was written together with the end of the run, as when a turn was under way at that moment. */
-function cannotPart({ workflowId, runId }: RunRef, { stepName }: ResetPoint): PerdureError {
+function cannotPart({ workflowId, runId, status }: KnownRun, { stepName }: ResetPoint): PerdureError {
   const why =
     stepName === undefined
-      ? 'the run was ended before its first turn, so the Temporal cluster has nothing to go back to; start it anew'
+      ? status === 'running'
+        ? 'the run waits for its retry and has not begun, so the Temporal cluster has nothing to go back to; reset the run before it'
+        : 'the run was ended before its first turn, so the Temporal cluster has nothing to go back to; start it anew'
       : `step "${stepName}" completed as its run was ended and no turn has seen it, so the Temporal cluster cannot go back there; reset to an earlier step`;
   return new PerdureError('StepNotCompletedError', why, { workflowId, runId });
 }

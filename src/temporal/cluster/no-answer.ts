@@ -11,6 +11,11 @@ export function silent(catalog: string, waitedMs: number, run: RunRef): PerdureE
   );
 }
 
+export function waitsForItsRetry(run: RunRef, firstTurnAt: number): PerdureError {
+  const message = `the run waits for its retry, and answers once that has begun at ${new Date(firstTurnAt).toISOString()}`;
+  return new PerdureError('EngineUnavailableError', message, { ...run, retryAfterSeconds: 1 });
+}
+
 /** Ours say so by the type; Temporal's own SDKs only in words. */
 export function isMissingHandler({ type, message }: Failure): boolean {
   return (

@@ -1,6 +1,7 @@
 /**
  * What runs have spent, read from their histories and, for steps under way, from the details of their heartbeats. Which
- * runs belong together is read there too, never from the visibility store, which lags behind.
+ * runs belong together is read there too. The visibility store, which lags behind, is asked only for what the histories do
+ * not say: of several resets of one run the cluster remembers the last.
  */
 
 import type { CostRecord } from '../../core/cost/cost.js';
@@ -12,6 +13,7 @@ import { BoundedMap } from '../cluster/bounded-map.js';
 import type { Cluster } from '../cluster/connection.js';
 import { costsOfHeartbeat } from '../translate/costs.js';
 import type { Histories } from './history.js';
+import type { RunList } from './list.js';
 import type { KnownRun, Runs } from './runs.js';
 
 /** What was read of a run so far; a history only ever grows. */
@@ -29,6 +31,7 @@ interface Read {
 const PAGE_EVENTS = 1_000;
 /** Records and runs that are remembered over all runs. */
 const REMEMBERED = 100_000;
+const PAGE_RUNS = 1_000;
 
 export class Costs {
   readonly #read = new BoundedMap<string, Read>(
@@ -40,6 +43,7 @@ export class Costs {
     private readonly cluster: Cluster,
     private readonly runs: Runs,
     private readonly histories: Histories,
+    private readonly list: RunList,
   ) {}
 
   /** Answers with the run that was asked for. @throws WorkflowNotFoundError */
@@ -52,6 +56,7 @@ export class Costs {
     // The latest of the id leads back to those that a reset of a closed run has led to.
     const wanted: RunRef[] = [run, await this.runs.look({ workflowId: run.workflowId })];
     const seen = new Set<string>();
+    const listed = new Set<string>();
     for (let ref = wanted.pop(); ref; ref = wanted.pop()) {
       if (seen.has(ref.runId)) continue;
       seen.add(ref.runId);
@@ -60,10 +65,31 @@ export class Costs {
       if (!known) continue;
       const { costs, read } = await this.#costsOf(known, false);
       take(costs);
-      wanted.push(...read.kin, ...(known.resetRunId ? [{ ...ref, runId: known.resetRunId }] : []));
+      wanted.push(...read.kin);
+      if (known.resetRunId) {
+        wanted.push({ ...ref, runId: known.resetRunId });
+        if (!listed.has(ref.workflowId)) wanted.push(...(await this.#chainOf(known)));
+        listed.add(ref.workflowId);
+      }
       if (scope === 'tree') wanted.push(...read.children);
     }
     return run;
+  }
+
+  /** As far as the visibility store knows it. After a reset of its parent, a child of the same id is of another chain. */
+  async #chainOf({ workflowId, firstRunId }: KnownRun): Promise<RunRef[]> {
+    const chain: RunRef[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.list.list({ workflowId }, { limit: PAGE_RUNS, ...(cursor && { cursor }) });
+      for (const { runId } of page.runs) {
+        const known = await this.#known({ workflowId, runId });
+        if (known?.firstRunId !== undefined && known.firstRunId === firstRunId)
+          chain.push({ workflowId, runId });
+      }
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return chain;
   }
 
   async #known(ref: RunRef): Promise<KnownRun | undefined> {

@@ -143,6 +143,20 @@ export function costCases(stage: Stage): void {
       expect(totalOf(await cost(run, 'chain'))).toBe('13 USD');
       expect(totalOf(await cost(again))).toBe('7 USD');
     });
+
+    test('counts for every reset of the same run', async () => {
+      const { run, key } = await start(stage, [amount('1'), amount('2'), amount('4')]);
+      await run.result();
+      const again = await run.reset({ stepName: 'spend', occurrence: 1 });
+      await again.result();
+      const last = await run.reset({ stepName: 'spend', occurrence: 2 });
+      await last.result();
+      expect(saidBy(stage, key)).toBe(1700);
+      for (const each of [run, again, last]) {
+        expect(totalOf(await cost(each, 'chain'))).toBe('17 USD');
+        expect(totalOf(await cost(each, 'tree'))).toBe('17 USD');
+      }
+    });
   });
 
   describe('a budget', () => {
