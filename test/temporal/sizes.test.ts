@@ -20,6 +20,7 @@ export const failsWithMore = workflow({ name: 'failsWithMore', fn: async (length
 export const answers = workflow({ name: 'answers', fn: async () => {
   let isOver = false;
   setHandler(defineQuery('large'), (length) => large(length));
+  setHandler(defineUpdate('large'), (length) => large(length));
   setHandler(defineUpdate('refuses'), () => 1, { validator: (length) => { throw new Error('no ' + large(length)); } });
   setHandler(defineSignal('end'), () => { isOver = true; });
   await condition(() => isOver);
@@ -66,6 +67,34 @@ describeTemporal('sizes', () => {
         failure: { type: 'RangeError', message: expect.stringMatching(/^m/) },
       });
     }
+  });
+
+  test('an update that answers with too much fails its run, whose code still fits it', async () => {
+    const run = await deployed.start('answers');
+    // The update has a turn to itself then, of which the cluster writes down nothing before it succeeds.
+    await deployed.engine.query(run, 'large', ['3']);
+    await expect(deployed.engine.update(run, 'large', ['3000000'])).rejects.toMatchObject({
+      name: 'UpdateFailedError',
+    });
+    expect(await deployed.outcome(run)).toMatchObject({
+      status: 'failed',
+      failure: { type: 'LimitExceededError', message: expect.stringContaining('completeUpdate') },
+    });
+    await deployed.workers.stop(100);
+    await deployed.startWorkers();
+    expect(await deployed.engine.query(run, 'large', ['3'])).toBe('"xxx"');
+  });
+
+  test('what is larger than any message to the cluster is refused as too large', async () => {
+    const large = 'x'.repeat(4_500_000);
+    const refused = { name: 'PayloadTooLargeError' };
+    await expect(deployed.start('answers', large)).rejects.toMatchObject(refused);
+    const run = await deployed.start('answers');
+    const input = [JSON.stringify(large)];
+    await expect(deployed.engine.signal(run, 'end', input)).rejects.toMatchObject(refused);
+    await expect(deployed.engine.update(run, 'refuses', input)).rejects.toMatchObject(refused);
+    await expect(deployed.engine.query(run, 'large', input)).rejects.toMatchObject(refused);
+    await deployed.engine.terminate(run, 'over');
   });
 
   test('an update that is refused with a long story leaves its run alone', async () => {

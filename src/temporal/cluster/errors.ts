@@ -107,9 +107,14 @@ export function errorOfRun(error: unknown, selector: RunSelector): unknown {
   if (!(error instanceof RefusedCall)) return error;
   if (error.code === CODE.NOT_FOUND) return notFound(selector);
   const { workflowId, runId } = selector;
-  if (error.code === CODE.INVALID_ARGUMENT && /size exceeds|too large/i.test(error.reason)) {
+  if (isTooLarge(error)) {
     const message = 'The payload is larger than the Temporal cluster takes';
     return new PerdureError('PayloadTooLargeError', message, { workflowId, runId });
   }
   return error;
 }
+
+/** By a bound on values, or by the one on whole messages. */
+const isTooLarge = ({ code, reason }: RefusedCall): boolean =>
+  (code === CODE.INVALID_ARGUMENT && /size exceeds|too large/i.test(reason)) ||
+  (code === CODE.RESOURCE_EXHAUSTED && /message larger than max/i.test(reason));

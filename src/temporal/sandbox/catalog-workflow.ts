@@ -1,6 +1,7 @@
 /** The registration of a catalog: a workflow that stays open and says what its input says. */
 import type { WorkflowDefinition } from '../../sdk/definition.js';
 import { defineQuery, setHandler } from '../../sdk/messages.js';
+import { CancellationScope } from '../../sdk/scope.js';
 import { condition } from '../../sdk/waiting.js';
 import { CATALOG_QUERY, CATALOG_WORKFLOW_TYPE, type Registration } from '../cluster/conventions.js';
 
@@ -13,6 +14,7 @@ export const catalogWorkflow: WorkflowDefinition = {
   disableTrace: true,
   fn: async ({ workflows }: Registration) => {
     setHandler(get, () => ({ workflows: workflows.map(({ entry }) => entry) }));
-    await condition(() => false);
+    // Any workflow can ask another one to stop, and a catalog is not theirs to end.
+    await CancellationScope.nonCancellable(() => condition(() => false));
   },
 };

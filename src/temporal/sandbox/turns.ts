@@ -199,6 +199,8 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     const message = brokenLimit(extent, commands, this.sandbox.settings.limits);
     if (message === undefined) return commands;
     return [
+      // An update that nobody has accepted is not in the history, and a replay without it would not break the limit.
+      ...commands.filter(({ kind }) => kind === 'acceptUpdate'),
       {
         kind: 'failRun',
         failure: { kind: 'application', type: 'LimitExceededError', message, nonRetryable: true },

@@ -353,6 +353,16 @@ describeTemporal('a Temporal worker', () => {
       expect(await run('greets', { name: 'Ada' })).toEqual({ greeting: 'Hello, Ada' });
     });
 
+    test('that somebody asks to stop, as any workflow can, stays', async () => {
+      await begin().ready;
+      const { runId } = await registration().describe();
+      await registration().cancel();
+      const { workflows } = (await registration().query('get')) as { workflows: { name: string }[] };
+      expect(workflows.map(({ name }) => name)).toContain('greets');
+      const now = await registration().describe();
+      expect([now.status.name, now.runId]).toEqual(['RUNNING', runId]);
+    });
+
     test('that is too large for the cluster is refused in words', async () => {
       const description = 'x'.repeat(3 * 1024 * 1024);
       write({
