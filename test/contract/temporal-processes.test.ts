@@ -4,9 +4,9 @@ import { takeOneIn } from '../share.js';
 import { describeTemporal } from '../temporal/required.js';
 import { contractOfProcesses } from './suite.js';
 import { startTemporal } from './temporal.js';
-import { TEMPORAL_DIFFERENCES } from './temporal-differences.js';
+import { DIFFERENCES_OF_PROCESSES } from './temporal-differences.js';
 
 describeTemporal('Temporal, with processes that come and go', () => {
   takeOneIn(4);
-  contractOfProcesses(startTemporal, 1_000, TEMPORAL_DIFFERENCES);
+  contractOfProcesses(startTemporal, 1_000, DIFFERENCES_OF_PROCESSES);
 });

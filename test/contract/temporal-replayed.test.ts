@@ -7,6 +7,7 @@ import { takeOneIn } from '../share.js';
 import { describeTemporal } from '../temporal/required.js';
 import { contractOfRuns } from './suite.js';
 import { startTemporal } from './temporal.js';
+import { DIFFERENCES_OF_RUNS } from './temporal-differences.js';
 
 const WITHOUT_A_CACHE = {
   'queries leave no event behind, however many (I13)':
@@ -15,5 +16,5 @@ const WITHOUT_A_CACHE = {
 
 describeTemporal('Temporal, with replayed runs', () => {
   takeOneIn(5);
-  contractOfRuns(startTemporal, 0, WITHOUT_A_CACHE);
+  contractOfRuns(startTemporal, 0, { ...DIFFERENCES_OF_RUNS, ...WITHOUT_A_CACHE });
 });
