@@ -206,6 +206,7 @@ describe('the parts', () => {
   it('wait on Temporal by a clock that nobody sets', () => {
     // These compare instants with those of the cluster, or tell when something was; the others would only wait by it.
     const instants = [
+      'acting/messages.ts',
       'acting/pausing.ts',
       'cluster/connection.ts',
       'reading/list.ts',
