@@ -83,3 +83,7 @@ export function decideRetry(
   if (now + afterMs >= expiresAt) return { kind: 'stop', state: 'TIMEOUT' };
   return { kind: 'retry', afterMs };
 }
+
+/** What a caller is told whose question a run cannot answer before the time of its retry. */
+export const waitsForItsRetry = (beginsAt: number): string =>
+  `the run waits for its retry, and answers once that has begun at ${new Date(beginsAt).toISOString()}`;

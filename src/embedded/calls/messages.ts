@@ -1,5 +1,6 @@
 /** Queries and updates: callers that wait for an answer which only a worker can give. */
 import { PerdureError } from '../../core/errors.js';
+import { waitsForItsRetry } from '../../core/run/retry.js';
 import type { TraceContext } from '../../core/trace-context.js';
 import type { Payload } from '../../core/values/json.js';
 import type { Queries } from '../delivery/queries.js';
@@ -142,7 +143,7 @@ export class Messages {
     else if (isUpdate && paused) {
       message = `the run is paused (${paused.reason}) and takes updates once it is resumed`;
     } else if (firstTurnAt !== undefined) {
-      message = `the run waits for its retry, and answers once that has begun at ${new Date(firstTurnAt).toISOString()}`;
+      message = waitsForItsRetry(firstTurnAt);
     }
     return new PerdureError('EngineUnavailableError', message, { workflowId, runId, retryAfterSeconds: 1 });
   }

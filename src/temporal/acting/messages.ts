@@ -13,7 +13,7 @@ import type { RunRef, RunSelector, SignalOptions } from '../../engine.js';
 import type { Cluster } from '../cluster/connection.js';
 import { CODE, errorOfRun, isRefused, RefusedCall } from '../cluster/errors.js';
 import type { InOrder, Turn } from '../cluster/in-order.js';
-import { isMissingHandler, isOtherCode, silent, waitsForItsRetry } from '../cluster/no-answer.js';
+import { isMissingHandler, isOtherCode, notBegun, silent } from '../cluster/no-answer.js';
 import { requestHeader, requestOf } from '../cluster/requests.js';
 import type { Catalogs } from '../kept/catalogs.js';
 import { closed, type KnownRun, type Runs } from '../reading/runs.js';
@@ -270,7 +270,7 @@ export class Messages {
     if (status !== 'running' || leftMs <= 0) return;
     // Signals are kept meanwhile, and a stop is.
     turn?.end();
-    if (leftMs > until - performance.now()) throw waitsForItsRetry({ workflowId, runId }, firstTurnAt);
+    if (leftMs > until - performance.now()) throw notBegun({ workflowId, runId }, firstTurnAt);
     await sleep(leftMs);
   }
 

@@ -1,6 +1,7 @@
 /** What a cluster's workers do not answer: nobody is there, or nobody knows what was asked for. */
 import { PerdureError } from '../../core/errors.js';
 import type { Failure } from '../../core/history/failure.js';
+import { waitsForItsRetry } from '../../core/run/retry.js';
 import type { RunRef } from '../../engine.js';
 
 export function silent(catalog: string, waitedMs: number, run: RunRef): PerdureError {
@@ -11,8 +12,8 @@ export function silent(catalog: string, waitedMs: number, run: RunRef): PerdureE
   );
 }
 
-export function waitsForItsRetry(run: RunRef, firstTurnAt: number): PerdureError {
-  const message = `the run waits for its retry, and answers once that has begun at ${new Date(firstTurnAt).toISOString()}`;
+export function notBegun(run: RunRef, firstTurnAt: number): PerdureError {
+  const message = waitsForItsRetry(firstTurnAt);
   return new PerdureError('EngineUnavailableError', message, { ...run, retryAfterSeconds: 1 });
 }
 

@@ -1,48 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { silentLog } from '../../core/log.js';
 import type { TurnTask } from '../../core/task.js';
+import { firstTurn } from './first-turn.fixture.js';
 import { createSandbox, type Sandbox } from './host.js';
 import { bundleOf, plain, type Source } from './scripted-run.fixture.js';
 
-let turnId = 0;
-function firstTurn(runId: string, more: Partial<TurnTask> = {}): TurnTask {
-  return {
-    kind: 'turn',
-    turnId: ++turnId,
-    runId,
-    workflowId: `id-of-${runId}`,
-    workflowType: 'test',
-    catalog: 'default',
-    startedAt: 1,
-    events: [
-      {
-        id: 1,
-        at: 1,
-        type: 'WORKFLOW_EXECUTION_STARTED',
-        attributes: {
-          workflowType: 'test',
-          workflowId: `id-of-${runId}`,
-          catalog: 'default',
-          input: [],
-          attempt: 1,
-          firstExecutionRunId: runId,
-          originalExecutionRunId: runId,
-        },
-      },
-      { id: 2, at: 1, type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } },
-    ],
-    historyLength: 2,
-    continueAsNewSuggested: false,
-    updates: [],
-    queries: [],
-    readOnly: false,
-    ...more,
-  };
-}
+const turnOf = (runId: string, more: Partial<TurnTask> = {}) => firstTurn(runId, 'test', more);
 
 /** The turn after the first one, which started a timer that has fired. */
 function secondTurn(runId: string): TurnTask {
-  return firstTurn(runId, {
+  return turnOf(runId, {
     events: [
       { id: 3, at: 1, type: 'WORKFLOW_TASK_STARTED', attributes: { scheduledEventId: 2 } },
       {
@@ -82,8 +49,8 @@ describe('runs of one worker', () => {
         },
       });
     });
-    box.runTurn(firstTurn('a'));
-    box.runTurn(firstTurn('b'));
+    box.runTurn(turnOf('a'));
+    box.runTurn(turnOf('b'));
     expect(resultOf(box, secondTurn('a'))).toBe(2);
     expect(resultOf(box, secondTurn('b'))).toBe(2);
   });
@@ -102,8 +69,8 @@ describe('runs of one worker', () => {
         }),
       { stateless },
     );
-    expect(resultOf(box, firstTurn('a'))).toEqual(['nothing', 'something']);
-    expect(resultOf(box, firstTurn('b'))).toEqual(['nothing', 'something']);
+    expect(resultOf(box, turnOf('a'))).toEqual(['nothing', 'something']);
+    expect(resultOf(box, turnOf('b'))).toEqual(['nothing', 'something']);
   });
 
   test.each([
@@ -126,10 +93,10 @@ describe('runs of one worker', () => {
       `return sdk.workflow({ name: 'test', fn: async () => { ${tampering}; } });`,
     );
     const box = sandbox(source as Source);
-    const answer = resultOf(box, firstTurn('a')) as { kind: string };
+    const answer = resultOf(box, turnOf('a')) as { kind: string };
     expect(answer).toMatchObject({ kind: 'failRun', failure: { type: 'TypeError' } });
     const honest = sandbox(({ workflow }) => workflow({ name: 'test', fn: () => [1, 2].map((n) => n * 2) }));
-    expect(resultOf(honest, firstTurn('b'))).toEqual([2, 4]);
+    expect(resultOf(honest, turnOf('b'))).toEqual([2, 4]);
   });
 
   test('ordinary code that shadows inherited names works', () => {
@@ -154,7 +121,7 @@ describe('runs of one worker', () => {
         },
       }),
     );
-    expect(resultOf(box, firstTurn('a'))).toEqual(['own', 'Own', 'changed', 7, 'fn']);
+    expect(resultOf(box, turnOf('a'))).toEqual(['own', 'Own', 'changed', 7, 'fn']);
   });
 
   test('values belong to the sandbox, not to the process around it', () => {
@@ -167,7 +134,7 @@ describe('runs of one worker', () => {
         },
       }),
     );
-    const task = firstTurn('a', { queries: [{ queryId: 1, name: 'own', input: ['[]'] }] });
+    const task = turnOf('a', { queries: [{ queryId: 1, name: 'own', input: ['[]'] }] });
     (task.events[0]!.attributes as { input: string[] }).input = ['[1]'];
     const answer = plain(box.runTurn(task));
     expect(answer).toMatchObject({
@@ -185,8 +152,8 @@ test('what a failed turn has left behind does not run in the turn of another run
   const box = createSandbox({
     ...{ workflows: [bundleOf(broken, false, 'broken'), bundleOf(sleeper)], cacheSize: 10, log: silentLog },
   });
-  expect(box.runTurn(firstTurn('a', { workflowType: 'broken' })).kind).toBe('turnFailed');
-  expect(plain(box.runTurn(firstTurn('b')))).toMatchObject({
+  expect(box.runTurn(turnOf('a', { workflowType: 'broken' })).kind).toBe('turnFailed');
+  expect(plain(box.runTurn(turnOf('b')))).toMatchObject({
     commands: [{ kind: 'startTimer', timerId: '1', durationMs: 1 }],
   });
 });
@@ -195,15 +162,15 @@ test('numbers of timeouts are counted by each run', () => {
   const box = sandbox(({ workflow }) =>
     workflow({ name: 'test', fn: () => Number(setTimeout(() => {}, 5)) }),
   );
-  expect(resultOf(box, firstTurn('a'))).toBe(1);
-  expect(resultOf(box, firstTurn('b'))).toBe(1);
+  expect(resultOf(box, turnOf('a'))).toBe(1);
+  expect(resultOf(box, turnOf('b'))).toBe(1);
 });
 
 describe('the cache of runs', () => {
   test('a run that is not in it, or stands elsewhere in its history, is asked for as a whole', () => {
     const box = sandbox(sleeper);
     expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
-    box.runTurn(firstTurn('a'));
+    box.runTurn(turnOf('a'));
     const ahead = { ...secondTurn('a'), events: secondTurn('a').events.slice(1) };
     expect(box.runTurn(ahead).kind).toBe('turnMissed');
     expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
@@ -211,7 +178,7 @@ describe('the cache of runs', () => {
 
   test('holds the runs that were used last, and says which ones left', () => {
     const box = sandbox(sleeper, { cacheSize: 2 });
-    for (const runId of ['a', 'b', 'c']) box.runTurn(firstTurn(runId));
+    for (const runId of ['a', 'b', 'c']) box.runTurn(turnOf(runId));
     expect(box.takeEvicted()).toEqual(['a']);
     expect(box.takeEvicted()).toEqual([]);
     expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
@@ -220,24 +187,24 @@ describe('the cache of runs', () => {
 
   test('of size 0 keeps nothing', () => {
     const box = sandbox(sleeper, { cacheSize: 0 });
-    box.runTurn(firstTurn('a'));
+    box.runTurn(turnOf('a'));
     expect(box.takeEvicted()).toEqual(['a']);
     expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
   });
 
   test('forgets what it is told to, and runs that have closed', () => {
     const box = sandbox(sleeper);
-    box.runTurn(firstTurn('a'));
+    box.runTurn(turnOf('a'));
     box.forget('a');
     expect(box.runTurn(secondTurn('a')).kind).toBe('turnMissed');
-    box.runTurn(firstTurn('b'));
+    box.runTurn(turnOf('b'));
     box.runTurn(secondTurn('b'));
     expect(box.runTurn({ ...secondTurn('b'), events: [], historyLength: 7 }).kind).toBe('turnMissed');
   });
 
   test('a turn that ran here and was not accepted is not built upon', () => {
     const box = sandbox(sleeper);
-    box.runTurn(firstTurn('a'));
+    box.runTurn(turnOf('a'));
     const rejected = secondTurn('a');
     rejected.events.splice(1, 2, {
       id: 4,
@@ -255,8 +222,8 @@ describe('the cache of runs', () => {
 
   test('a whole history replaces what is cached', () => {
     const box = sandbox(sleeper);
-    box.runTurn(firstTurn('a'));
-    expect(plain(box.runTurn(firstTurn('a')))).toMatchObject({
+    box.runTurn(turnOf('a'));
+    expect(plain(box.runTurn(turnOf('a')))).toMatchObject({
       commands: [{ kind: 'startTimer', timerId: '1' }],
     });
   });
@@ -264,7 +231,7 @@ describe('the cache of runs', () => {
 
 test('a workflow that this worker does not have is a turn that failed, with what to do', () => {
   const box = sandbox(sleeper);
-  expect(plain(box.runTurn(firstTurn('a', { workflowType: 'other' })))).toMatchObject({
+  expect(plain(box.runTurn(turnOf('a', { workflowType: 'other' })))).toMatchObject({
     kind: 'turnFailed',
     cause: 'WORKFLOW_WORKER_UNHANDLED_FAILURE',
     failure: { message: expect.stringContaining('no workflow "other"; it has test') },
@@ -293,8 +260,8 @@ describe('packages', () => {
       'let evaluated; const counter = () => evaluated ??= (() => { let n = 0; return { next: () => ++n }; })(); exports.counter = counter; exports.zod = () => ({ mine: true });',
       "const first = require('counter').next(); await sleep(1); return [first, require('counter').next(), require('zod').mine];",
     );
-    box.runTurn(firstTurn('a'));
-    box.runTurn(firstTurn('b'));
+    box.runTurn(turnOf('a'));
+    box.runTurn(turnOf('b'));
     expect(resultOf(box, secondTurn('a'))).toEqual([1, 2, true]);
     expect(resultOf(box, secondTurn('b'))).toEqual([1, 2, true]);
   });
@@ -304,8 +271,8 @@ describe('packages', () => {
       'exports.registry = () => { globalThis.registry ??= { n: 0 }; return { next: () => ++globalThis.registry.n }; };',
       "return [require('registry').next(), require('registry').next()];",
     );
-    expect(resultOf(box, firstTurn('a'))).toEqual([1, 2]);
-    expect(resultOf(box, firstTurn('b'))).toEqual([1, 2]);
+    expect(resultOf(box, turnOf('a'))).toEqual([1, 2]);
+    expect(resultOf(box, turnOf('b'))).toEqual([1, 2]);
   });
 
   test('may add to JavaScript itself, which then is there for all', () => {
@@ -313,8 +280,8 @@ describe('packages', () => {
       "exports.polyfill = () => { if (!Array.prototype.last) Object.defineProperty(Array.prototype, 'last', { value() { return this.at(-1); } }); return {}; };",
       "require('polyfill'); return [1, 2].last();",
     );
-    expect(resultOf(box, firstTurn('a'))).toBe(2);
-    expect(resultOf(box, firstTurn('b'))).toBe(2);
+    expect(resultOf(box, turnOf('a'))).toBe(2);
+    expect(resultOf(box, turnOf('b'))).toBe(2);
   });
 });
 
@@ -360,7 +327,7 @@ describe('what runs share of files without state', () => {
     ],
   ])('cannot be changed by another name: %s', (_, top, names, change) => {
     const box = boxOf(top, names, `return ${change};`);
-    const results = ['a', 'b'].map((runId) => resultOf(box, firstTurn(runId)));
+    const results = ['a', 'b'].map((runId) => resultOf(box, turnOf(runId)));
     const isOwn = results.every((result) => result === 1);
     const isRefused = results.every(
       (result) => (result as { failure?: { type: string } }).failure?.type === 'TypeError',
@@ -386,7 +353,7 @@ describe('what runs share of files without state', () => {
       'object',
       ['a', 'next'],
     ];
-    expect(resultOf(box, firstTurn('a'))).toEqual(expected);
-    expect(resultOf(box, firstTurn('b'))).toEqual(expected);
+    expect(resultOf(box, turnOf('a'))).toEqual(expected);
+    expect(resultOf(box, turnOf('b'))).toEqual(expected);
   });
 });

@@ -1,6 +1,6 @@
 /** Sandboxes of workflows that end in their first turn, and what they end with. */
 import { silentLog } from '../../../core/log.js';
-import type { TurnTask } from '../../../core/task.js';
+import { firstTurn } from '../first-turn.fixture.js';
 import { createSandbox, type Sandbox } from '../host.js';
 import { plain } from '../scripted-run.fixture.js';
 
@@ -26,28 +26,7 @@ export const boxOf = (bodies: Record<string, string>): Sandbox =>
 
 /** What the workflow returns, or else the last thing that it does. */
 export function resultOf(box: Sandbox, workflowType: string): unknown {
-  const runId = `run-of-${workflowType}`;
-  const started = { workflowType, workflowId: runId, catalog: 'default', input: [], attempt: 1 };
-  const ids = { firstExecutionRunId: runId, originalExecutionRunId: runId };
-  const task: TurnTask = {
-    kind: 'turn',
-    turnId: 1,
-    runId,
-    workflowId: runId,
-    workflowType,
-    catalog: 'default',
-    startedAt: 1,
-    events: [
-      { id: 1, at: 1, type: 'WORKFLOW_EXECUTION_STARTED', attributes: { ...started, ...ids } },
-      { id: 2, at: 1, type: 'WORKFLOW_TASK_SCHEDULED', attributes: { attempt: 1 } },
-    ],
-    historyLength: 2,
-    continueAsNewSuggested: false,
-    updates: [],
-    queries: [],
-    readOnly: false,
-  };
-  const answer = plain(box.runTurn(task));
+  const answer = plain(box.runTurn(firstTurn(`run-of-${workflowType}`, workflowType)));
   const command = answer.kind === 'turnCompleted' ? answer.commands.at(-1) : undefined;
   return command?.kind === 'completeRun' ? JSON.parse(command.result ?? 'null') : (command ?? answer);
 }
