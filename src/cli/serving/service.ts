@@ -15,6 +15,7 @@ import { findWorkflowFiles } from '../../worker/loading/discover.js';
 import { type ServerSettings, traceStore } from '../options.js';
 import { shutDown } from '../shutdown.js';
 import type { ChosenEngine } from './chosen-engine.js';
+import { giveBackIdleMemory } from './idle-memory.js';
 import { openEmbedded } from './on-embedded.js';
 import { openTemporal } from './on-temporal.js';
 import { allowedConnections } from './open-files.js';
@@ -72,10 +73,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     limits: { connections: allowedConnections() },
   });
   chosen.admitWorkers(server);
+  const idleMemory = giveBackIdleMemory();
   let stopWorkers = async (_graceMs: number): Promise<void> => {};
 
   const stop = async (graceMs: number): Promise<void> => {
     let serverClosed: Promise<void> | undefined;
+    idleMemory.stop();
     await shutDown(
       [
         async () => {
