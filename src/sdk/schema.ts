@@ -2,7 +2,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import * as z from 'zod';
 import type { JsonSchema } from '../core/catalog.js';
-import { type SchemaIssue, ValidationError } from './errors.js';
+import { type SchemaIssue, UsageError, ValidationError } from './errors.js';
 
 export type Schema = StandardSchemaV1;
 
@@ -26,6 +26,26 @@ export function parse(schema: Schema | undefined, value: unknown, what: string):
   if (!schema) return value;
   const result = schema['~standard'].validate(value);
   return isPromise(result) ? result.then((settled) => accept(settled, what)) : accept(result, what);
+}
+
+/** As `parse`, of what has to be known now. @throws UsageError for a schema that is async */
+export function parseNow(schema: Schema | undefined, value: unknown, what: string): unknown {
+  const parsed = parse(schema, value, what);
+  if (!isPromise(parsed)) return parsed;
+  parsed.catch(() => {});
+  throwAgain(schema, value);
+  throw new UsageError(`the schema of the ${what} is async: a message is read and answered at once`);
+}
+
+/** zod gives a promise, too, when a check has thrown; what it threw comes out of its own way to parse. */
+function throwAgain(schema: Schema | undefined, value: unknown): void {
+  const { safeParse } = schema as { safeParse?: (value: unknown) => unknown };
+  if (schema?.['~standard'].vendor !== 'zod' || typeof safeParse !== 'function') return;
+  try {
+    safeParse(value);
+  } catch (error) {
+    if (!(error instanceof z.core.$ZodAsyncError)) throw error;
+  }
 }
 
 /** Throws where the value does not fit, as far as that is known at once. @throws ValidationError */

@@ -37,8 +37,13 @@ export class StepBook {
     for (const name of names) this.#mocks.set(name, fn);
   }
 
+  /** By its name: for every workflow, also where a definition was mocked for some of them. */
   unmock(step: StepLike): void {
-    for (const name of this.#namesOf(step)) this.#mocks.delete(name);
+    const names = this.#namesOf(step);
+    for (const mocked of this.#mocks.keys()) {
+      const [, ofWorkflow] = mocked.split('#');
+      if (names.includes(mocked) || (ofWorkflow && names.includes(ofWorkflow))) this.#mocks.delete(mocked);
+    }
   }
 
   unmockAll(): void {

@@ -106,6 +106,9 @@ describe('mocks', () => {
     expect(other.calls('send')).toHaveLength(1);
     stage.env.unmock(leftSend);
     expect(await stage.env.run(left, 'tea')).toBe('left sent tea');
+    stage.env.mock(leftSend, () => 'mocked');
+    stage.env.unmock('send');
+    expect(await stage.env.run(left, 'tea')).toBe('left sent tea');
     stage.env.mock('send', () => 'both');
     expect([await stage.env.run(left, 'tea'), await stage.env.run(right, 'tea')]).toEqual(['both', 'both']);
   });

@@ -1,5 +1,6 @@
 /** Where Temporal's own library says what it has to say: in our log, warnings and worse. */
 import { DefaultLogger, type LogEntry, type LogLevel, Runtime } from '@temporalio/worker';
+import { toFailure } from '../../core/history/failure.js';
 import type { Log } from '../../core/log.js';
 import { BoundedMap } from '../cluster/bounded-map.js';
 
@@ -54,5 +55,5 @@ type LibraryLine = Pick<LogEntry, 'level' | 'message' | 'meta'>;
 type Fields = Record<string, unknown>;
 
 function described(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error instanceof Error ? (error.stack ?? error.message) : toFailure(error).message;
 }

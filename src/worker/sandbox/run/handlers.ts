@@ -16,7 +16,7 @@ import type { QueryAnswer, QueryRequest, UpdateRequest } from '../../../core/tas
 import { encodePayload, type Payload } from '../../../core/values/json.js';
 import { cut } from '../../../core/values/text.js';
 import type { HandlerDeclaration } from '../../../sdk/definition.js';
-import { ValidationError } from '../../../sdk/errors.js';
+import { UsageError, ValidationError } from '../../../sdk/errors.js';
 import type { Handler, HandlerOptions, LogLevel, MessageKind } from '../../../sdk/runtime.js';
 import { isPromise } from '../../../sdk/schema.js';
 import type { TurnCommands } from './commands.js';
@@ -127,9 +127,15 @@ export class Handlers {
     if (!read.refusal && !read.isChanged) return read.args;
     if (!this.#host.patched(PARSED, false)) return decodeAll(input);
     if (!read.refusal) return read.args;
-    // A schema that cannot be used is the author's to mend; a payload that does not fit is the sender's.
-    if (!(read.refusal instanceof ValidationError)) this.#host.fail(read.refusal);
-    else this.#host.log('warn', `${read.refusal.message}; the signal is left out`, { signal: name });
+    const { refusal } = read;
+    // A schema that can read nothing is the author's to mend. One that throws does so at what a sender chose: nobody
+    // ends a run by what he sends.
+    if (refusal instanceof UsageError) this.#host.fail(refusal);
+    else {
+      const isInvalid = refusal instanceof ValidationError;
+      const why = isInvalid ? refusal.message : `the schema of signal "${name}" threw: ${refusal.message}`;
+      this.#host.log('warn', `${why}; the signal is left out`, { signal: name });
+    }
     return undefined;
   }
 

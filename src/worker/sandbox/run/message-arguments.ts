@@ -1,6 +1,7 @@
 /** What the handler of a declared message is called with: the payload as the declared schema reads it. Pure. */
+import { toFailure } from '../../../core/history/failure.js';
 import { decodePayload, type Payload } from '../../../core/values/json.js';
-import { isPromise, parse, type Schema } from '../../../sdk/schema.js';
+import { parseNow, type Schema } from '../../../sdk/schema.js';
 
 export type MessageArguments =
   | {
@@ -9,7 +10,7 @@ export type MessageArguments =
       isChanged: boolean;
       refusal?: undefined;
     }
-  /** It does not fit. */
+  /** It does not fit, its schema threw, or (a UsageError) the schema is async and cannot say. */
   | { refusal: Error };
 
 export const decodeAll = (input: Payload[]): unknown[] => input.map(decodePayload);
@@ -19,15 +20,11 @@ export function readArguments(input: Payload[], schema: Schema | undefined, whos
   const args = decodeAll(input);
   if (!schema) return { args, isChanged: false };
   try {
-    const value = parse(schema, decodePayload(input[0]), `payload of ${whose}`);
-    if (isPromise(value)) {
-      value.catch(() => {});
-      throw new TypeError(`the schema of ${whose} is async: a message has to be read at once`);
-    }
+    const value = parseNow(schema, decodePayload(input[0]), `payload of ${whose}`);
     const parsed = value === undefined && args.length === 0 ? [] : [value, ...args.slice(1)];
     return { args: parsed, isChanged: !isSameData(args[0], value) };
   } catch (error) {
-    return { refusal: error instanceof Error ? error : new TypeError(String(error)) };
+    return { refusal: error instanceof Error ? error : new TypeError(toFailure(error).message) };
   }
 }
 

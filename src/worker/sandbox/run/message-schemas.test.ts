@@ -82,6 +82,49 @@ describe('a declared signal', () => {
     ]);
   });
 
+  test('at which its schema throws is left out, and the run goes on', () => {
+    const run = new ScriptedRun(({ workflow, defineSignal, setHandler, condition, z }) => {
+      const thrown = { error: new SyntaxError('no JSON'), nothing: Object.create(null), text: 'a text' };
+      const judge = (which: keyof typeof thrown | 'none') => {
+        if (which !== 'none') throw thrown[which];
+        return true;
+      };
+      const validate = (value: unknown) => {
+        judge(value as 'none');
+        return { value };
+      };
+      const own = { '~standard': { version: 1 as const, vendor: 'own', validate } };
+      return workflow({
+        name: 'test',
+        signals: {
+          byZod: { inputSchema: z.enum(['error', 'nothing', 'text', 'none']).refine(judge) },
+          byOwn: { inputSchema: own },
+        },
+        fn: async () => {
+          const got: unknown[] = [];
+          for (const name of ['byZod', 'byOwn']) {
+            setHandler(defineSignal<[string]>(name), (payload) => {
+              got.push(`${name} ${payload}`);
+            });
+          }
+          await condition(() => got.length > 1);
+          return got;
+        },
+      });
+    });
+    run.start().turn();
+    for (const name of ['byZod', 'byOwn']) {
+      run.signal(name, 'error').signal(name, 'nothing').signal(name, 'text').signal(name, 'none');
+    }
+    expect(run.turn()).toEqual([MARK, { kind: 'completeRun', result: '["byZod none","byOwn none"]' }]);
+    const said = (name: string) => [
+      `the schema of signal "${name}" threw: no JSON; the signal is left out`,
+      expect.stringMatching(`^the schema of signal "${name}" threw: .*; the signal is left out$`),
+      `the schema of signal "${name}" threw: a text; the signal is left out`,
+    ];
+    expect(run.logged.map(({ message }) => message)).toEqual([...said('byZod'), ...said('byOwn')]);
+  });
+
   test('with an async schema fails the run, since it could not keep its place', () => {
     const run = new ScriptedRun(({ workflow, defineSignal, setHandler, sleep, z }) =>
       workflow({

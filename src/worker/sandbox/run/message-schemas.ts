@@ -4,9 +4,9 @@
  */
 import type { Payload } from '../../../core/values/json.js';
 import type { HandlerDeclaration } from '../../../sdk/definition.js';
-import { DefinitionError, UsageError } from '../../../sdk/errors.js';
+import { DefinitionError } from '../../../sdk/errors.js';
 import type { HandlerOptions, MessageKind } from '../../../sdk/runtime.js';
-import { isPromise, parse, type Schema } from '../../../sdk/schema.js';
+import { parseNow, type Schema } from '../../../sdk/schema.js';
 import { type MessageArguments, readArguments } from './message-arguments.js';
 
 export class MessageSchemas {
@@ -38,13 +38,8 @@ export class MessageSchemas {
     return readArguments(input, this.#input, this.#what);
   }
 
-  /** @throws ValidationError */
+  /** @throws ValidationError, and what the schema throws */
   parseResult(value: unknown): unknown {
-    if (!this.#output) return value;
-    const what = `result of ${this.#what}`;
-    const parsed = parse(this.#output, value, what);
-    if (!isPromise(parsed)) return parsed;
-    parsed.catch(() => {});
-    throw new UsageError(`the schema of the ${what} is async: messages are parsed at once`);
+    return parseNow(this.#output, value, `result of ${this.#what}`);
   }
 }
