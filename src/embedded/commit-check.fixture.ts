@@ -21,10 +21,10 @@ export function checkEverything(tables: Tables, runs: Iterable<ActiveRun>): void
   const problems: string[] = [];
   for (const { state } of runs) {
     if (state.lastEventId > MAX_EVENTS) continue;
-    const row = tables.runById(state.runId)!;
+    const row = tables.runs.byId(state.runId)!;
     for (const problem of problemsOf(tables, row)) problems.push(`${state.workflowId}: ${problem}`);
   }
-  if (tables.maxKey() <= MAX_RUNS) {
+  if (tables.runs.maxKey() <= MAX_RUNS) {
     for (const { table, runKey } of tables.orphans()) problems.push(`${table} has rows of no run ${runKey}`);
   }
   invariant(problems.length === 0, `after a commit: ${problems.join('; ')}`);
@@ -60,15 +60,16 @@ export function eventsWithInbox(tables: Tables, row: RunRow): HistoryEvent[] {
 function chainProblems(tables: Tables, row: RunRow, events: readonly HistoryEvent[]): string[] {
   const problems: string[] = [];
   if (row.closed_at === null) {
-    const latest = tables.latestRun(row.workflow_id)!;
+    const latest = tables.runs.latest(row.workflow_id)!;
     if (latest.key !== row.key) problems.push(`it is open, and ${latest.run_id} of its id is newer`);
   }
   const last = events.at(-1)!;
   const next = CLOSE_EVENTS.has(last.type) ? successorOf(last) : undefined;
-  if (next !== undefined && !tables.runById(next)) problems.push(`it goes on as ${next}, which is not there`);
+  if (next !== undefined && !tables.runs.byId(next))
+    problems.push(`it goes on as ${next}, which is not there`);
   const { continuedExecutionRunId: before } = startOf(events);
   if (before !== undefined && isJustStarted(events)) {
-    const previous = tables.runById(before);
+    const previous = tables.runs.byId(before);
     if (!previous || previous.closed_at === null) problems.push(`it follows ${before}, which is not closed`);
   }
   return problems;
@@ -78,7 +79,7 @@ function chainProblems(tables: Tables, row: RunRow, events: readonly HistoryEven
 function parentProblems(tables: Tables, row: RunRow, events: readonly HistoryEvent[]): string[] {
   const { parent, firstExecutionRunId } = startOf(events);
   if (!parent) return [];
-  const parentRow = tables.runById(parent.runId);
+  const parentRow = tables.runs.byId(parent.runId);
   if (!parentRow) return isJustStarted(events) ? [`its parent ${parent.runId} is not there`] : [];
   const known = eventsWithInbox(tables, parentRow);
   const initiated = known[parent.initiatedEventId - 1];
@@ -93,7 +94,7 @@ function parentProblems(tables: Tables, row: RunRow, events: readonly HistoryEve
   );
   if (!isStarted) return ['its parent does not know that it was started'];
   const last = events.at(-1)!;
-  const isOver = row.closed_at !== null && tables.latestRun(row.workflow_id)!.key === row.key;
+  const isOver = row.closed_at !== null && tables.runs.latest(row.workflow_id)!.key === row.key;
   if (!isOver || successorOf(last) !== undefined) return [];
   return hasEnded(known, initiatedEventId) ? [] : ['it has closed, and its parent does not know'];
 }
@@ -105,14 +106,14 @@ function childProblems(tables: Tables, row: RunRow, events: readonly HistoryEven
   const isReset = last.type === 'WORKFLOW_EXECUTION_TERMINATED' && last.attributes.newExecutionRunId;
   for (const { type, attributes } of events) {
     if (!ENDS.test(type) || !('workflowExecution' in attributes)) continue;
-    const child = tables.runById(attributes.workflowExecution.runId);
+    const child = tables.runs.byId(attributes.workflowExecution.runId);
     if (child && child.closed_at === null)
       problems.push(`it knows of the end of ${child.workflow_id}, which is open`);
   }
   for (const { attributes } of ofType(events, 'CHILD_WORKFLOW_EXECUTION_STARTED')) {
     const { initiatedEventId, workflowExecution } = attributes;
     if (hasEnded(events, initiatedEventId)) continue;
-    const child = tables.latestRun(workflowExecution.workflowId);
+    const child = tables.runs.latest(workflowExecution.workflowId);
     const isSame = child?.first_run_id === workflowExecution.runId;
     if (row.closed_at === null) {
       if (!isSame) problems.push(`it waits for child ${workflowExecution.workflowId}, which is not there`);
@@ -140,7 +141,7 @@ function messageProblems(tables: Tables, row: RunRow, events: readonly HistoryEv
   }
   const problems: string[] = [];
   for (const [runId, count] of sent) {
-    const target = tables.runById(runId);
+    const target = tables.runs.byId(runId);
     if (!target) continue;
     const arrived = ofType(eventsWithInbox(tables, target), 'WORKFLOW_EXECUTION_SIGNALED').filter(
       ({ attributes }) => attributes.externalWorkflowExecution?.runId === row.run_id,

@@ -228,7 +228,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
     await guard.call(() => {
       const { key, trace: known } = kernel.runs.selectRow(run);
       const all = { ...(known === null ? {} : (JSON.parse(known) as TraceInfo)), ...trace };
-      kernel.commit.write(() => kernel.tables.saveTrace(key, all));
+      kernel.commit.write(() => kernel.tables.runs.saveTrace(key, all));
       return guard.durable(undefined);
     });
   }
@@ -311,7 +311,7 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
       ...kernel.dispatcher.queued(),
       runsInMemory: kernel.runs.size,
       runsDamaged: kernel.runs.damagedCount,
-      runsHeldBack: store.isOpen ? kernel.tables.heldBackCount() : 0,
+      runsHeldBack: store.isOpen ? kernel.tables.runs.heldBackCount() : 0,
     };
   }
 

@@ -48,13 +48,13 @@ export class OnDisk {
       const isThere =
         run.status === 'running'
           ? this.#count(run.workflowId, 'WORKFLOW_EXECUTION_CANCEL_REQUESTED') > 0
-          : this.tables === undefined || this.tables.runById(run.runId)?.status === run.status;
+          : this.tables === undefined || this.tables.runs.byId(run.runId)?.status === run.status;
       if (!isThere) this.#add('a cancel', run);
       return run;
     };
     engine.terminate = async (selector, reason) => {
       const run = await terminate.call(engine, selector, reason);
-      if (this.tables?.runById(run.runId)?.status !== 'terminated') this.#add('a terminate', run);
+      if (this.tables?.runs.byId(run.runId)?.status !== 'terminated') this.#add('a terminate', run);
       return run;
     };
     engine.reset = async (selector, point) => {
@@ -70,7 +70,7 @@ export class OnDisk {
     engine.outcome = async (selector, options) => {
       const result = await outcome.call(engine, selector, options);
       // Before the first commit of this engine all that it knows is from an earlier one.
-      if (result && this.tables && this.tables.runById(result.runId)?.status !== result.status) {
+      if (result && this.tables && this.tables.runs.byId(result.runId)?.status !== result.status) {
         this.#add(`the outcome ${result.status}`, result);
       }
       return result;
@@ -81,7 +81,7 @@ export class OnDisk {
   sent(message: ToWorker): void {
     if (message.kind !== 'step' && message.kind !== 'stopStep') return;
     const { runId, scheduledEventId, attempt } = message;
-    const row = this.tables?.runById(runId);
+    const row = this.tables?.runs.byId(runId);
     const stored = row && this.tables!.loadRun(row);
     const step = stored?.state.steps.get(scheduledEventId);
     const isRunning = step?.delivery.status === 'running' && step.delivery.attempt === attempt;
@@ -95,7 +95,7 @@ export class OnDisk {
   }
 
   #requireRow(run: RunRef, what: string): void {
-    if (!this.tables?.runById(run.runId)) this.#add(what, run);
+    if (!this.tables?.runs.byId(run.runId)) this.#add(what, run);
   }
 
   #requireEvent(workflowId: string, type: EventTypeName, name?: string): void {
@@ -109,7 +109,7 @@ export class OnDisk {
   #count(workflowId: string, type: EventTypeName, name?: string): number {
     const keys = { from: 0, before: Number.MAX_SAFE_INTEGER };
     let count = 0;
-    for (const row of this.tables?.listRuns({ workflowId }, keys, 100) ?? []) {
+    for (const row of this.tables?.runs.list({ workflowId }, keys, 100) ?? []) {
       for (const event of eventsWithInbox(this.tables!, row)) {
         const { signalName } = event.attributes as { signalName?: string };
         if (event.type === type && (name === undefined || signalName === name)) count++;

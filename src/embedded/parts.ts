@@ -116,7 +116,7 @@ export function makeParts(
         reading.setApart(damaged.runId);
       },
     ),
-    trees: new Trees(clock, tables.openDescendants()),
+    trees: new Trees(clock, tables.runs.openDescendants()),
     chains: new StartsPerMinute(clock),
     dispatcher: new Dispatcher(scheduler, {
       give: (task, worker, isSuspect) => damage.contain(() => handOut(task, worker, isSuspect)),

@@ -49,7 +49,7 @@ export function readDisk(dataDir: string): Disk {
       const tables = new Tables(db);
       const keys = db.prepare('SELECT key FROM runs ORDER BY key').pluck().all() as number[];
       const runs = keys.map((key) => {
-        const row = tables.runByKey(key)!;
+        const row = tables.runs.byKey(key)!;
         const inbox = tables.loadRun(row).inbox.groups.flatMap(({ events }) => events);
         return { row, events: tables.history.read(key, 0), inbox, openCosts: tables.openCosts(key).open };
       });

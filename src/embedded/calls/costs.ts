@@ -42,15 +42,15 @@ export async function takeCosts(
     return costs;
   };
   const family = new Set<string>();
-  for (const key of tables.chainKeys(row.first_run_id)) {
+  for (const key of tables.runs.chainKeys(row.first_run_id)) {
     // Of a run that retention has removed meanwhile nothing is left to count.
-    const run = tables.runByKey(key);
+    const run = tables.runs.byKey(key);
     if (!run) continue;
     family.add(run.run_id);
     take(await costsOf(run));
   }
   if (scope === 'chain') return row;
-  for (const key of tables.descendantKeys(row.tree ?? row.first_run_id)) {
+  for (const key of tables.runs.descendantKeys(row.tree ?? row.first_run_id)) {
     await rounds.next();
     // Below a root all that is there counts, so that nothing has to be looked up of those that are known.
     const known = row.tree === null ? closed.get(key) : undefined;
@@ -58,7 +58,7 @@ export async function takeCosts(
       take(known);
       continue;
     }
-    const run = tables.runByKey(key);
+    const run = tables.runs.byKey(key);
     if (!run || family.has(run.run_id)) continue;
     // Of a workflow that has a parent itself the whole tree is known, and who descends from whom by the first events.
     if (row.tree !== null) {

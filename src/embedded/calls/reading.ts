@@ -126,7 +126,7 @@ export class Reading {
   #outcomeOf(closed: ClosedRun, ofChain: boolean): RunOutcome {
     const first =
       ofChain && closed.firstRunId !== closed.runId
-        ? this.kernel.tables.runById(closed.firstRunId)
+        ? this.kernel.tables.runs.byId(closed.firstRunId)
         : undefined;
     return outcomeOf(closed, first ? this.#inputOf(first.key) : closed.input);
   }
@@ -158,10 +158,10 @@ export class Reading {
 
   list(filter: RunFilter, { limit, cursor }: { limit: number; cursor?: string }): RunPage {
     const { tables, limits } = this.kernel;
-    const before = Math.min(decodeCursor(cursor), tables.maxKey() + 1);
+    const before = Math.min(decodeCursor(cursor), tables.runs.maxKey() + 1);
     // A filter that few runs match must not hold up everybody else: the page ends early and the cursor goes on.
     const from = filter.workflowId === undefined ? Math.max(0, before - limits.listedKeys) : 0;
-    const rows = tables.listRuns(filter, { from, before }, limit + 1);
+    const rows = tables.runs.list(filter, { from, before }, limit + 1);
     const runs = rows.slice(0, limit).map(summaryOf);
     if (rows.length > limit) return { runs, nextCursor: encodeCursor(rows[limit - 1]!.key) };
     return { runs, nextCursor: from > 0 ? encodeCursor(from) : null };

@@ -204,7 +204,7 @@ export class Reset {
   /** The signals that came to the runs which this one went on as: by continue-as-new, by a retry, by another reset. */
   #signalsOfLaterRuns({ key, first_run_id: firstRunId }: RunRow): NewEvent[] {
     const { tables } = this.kernel;
-    return tables
+    return tables.runs
       .chainKeys(firstRunId)
       .filter((later) => later > key)
       .flatMap((later) => signalsIn(cameToItself(tables.history.read(later, 0))));

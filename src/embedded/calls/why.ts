@@ -78,7 +78,7 @@ function resetTo({ tables, runs }: Kernel, row: RunRow, close: HistoryEvent): st
   if (close.type === 'WORKFLOW_EXECUTION_TERMINATED' && close.attributes.newExecutionRunId !== undefined) {
     return close.attributes.newExecutionRunId;
   }
-  for (const later of tables.laterRuns(row, LATER_RUNS)) {
+  for (const later of tables.runs.later(row, LATER_RUNS)) {
     try {
       if (runs.originOf(later.run_id) === later.run_id) continue;
       if (tables.history.baseOf(later.key, later.run_id) === row.run_id) return later.run_id;

@@ -43,7 +43,7 @@ describe('a large family', () => {
   it('is not parted from its parent by retention before all of it has ended', async () => {
     const root = await stage.start('root');
     await stage.answer({ root: children('root', CHILDREN, 'TERMINATE') });
-    const expired = () => stage.tables.expiredRuns(Number.MAX_SAFE_INTEGER, 100).map(({ runId }) => runId);
+    const expired = () => stage.tables.runs.expired(Number.MAX_SAFE_INTEGER, 100).map(({ runId }) => runId);
     const early: boolean[] = [];
     stage.onCommit = () => {
       if (stage.tables.closingRuns().length > 0) early.push(expired().includes(root.runId));

@@ -38,7 +38,7 @@ export class Damage {
       }
     }
     if (run?.isNew) this.kernel.trees.closed(run.state);
-    else commit.write(() => tables.setApart(key, reason));
+    else commit.write(() => tables.runs.setApart(key, reason));
   }
 
   /**

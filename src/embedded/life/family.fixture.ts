@@ -87,8 +87,8 @@ export class FamilyStage {
 
   /** Ids of the runs that are open, the newest first. */
   get open(): string[] {
-    return this.tables
-      .listRuns({ status: 'running' }, { from: 0, before: Number.MAX_SAFE_INTEGER }, 1_000)
+    return this.tables.runs
+      .list({ status: 'running' }, { from: 0, before: Number.MAX_SAFE_INTEGER }, 1_000)
       .map((row) => row.workflow_id);
   }
 }

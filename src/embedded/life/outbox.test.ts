@@ -48,7 +48,7 @@ async function answer(answers: Record<string, Command[]>): Promise<void> {
 const onTheirWay = (): number => [...stage.tables.outbox.all().values()].flat().length;
 
 const typesOf = (workflowId: string): EventTypeName[] =>
-  stage.tables.history.read(stage.tables.latestRun(workflowId)!.key, 0).map(({ type }) => type);
+  stage.tables.history.read(stage.tables.runs.latest(workflowId)!.key, 0).map(({ type }) => type);
 
 const countOf = (workflowId: string, type: EventTypeName): number =>
   typesOf(workflowId).filter((each) => each === type).length;
@@ -117,7 +117,7 @@ describe('the cancels of one turn', () => {
 
   it('are not parted from their sender by retention before all have arrived', async () => {
     const root = await family('ABANDON');
-    const expired = () => stage.tables.expiredRuns(Number.MAX_SAFE_INTEGER, 100).map(({ runId }) => runId);
+    const expired = () => stage.tables.runs.expired(Number.MAX_SAFE_INTEGER, 100).map(({ runId }) => runId);
     const early: boolean[] = [];
     stage.onCommit = () => {
       if (onTheirWay() > 0) early.push(expired().includes(root.runId));
@@ -139,7 +139,7 @@ describe('the cancels of one turn', () => {
     await stage.until(() => stage.killed.length > 1 && onTheirWay() === 0 && cancelled().length === CHILDREN);
     await stage.afterEachKill(async () => {
       await stage.until(() => onTheirWay() === 0);
-      if (stage.tables.runById(root.runId)!.closed_at !== null) {
+      if (stage.tables.runs.byId(root.runId)!.closed_at !== null) {
         for (const id of ids) expect(countOf(id, CANCELLED)).toBe(1);
         const heard = typesOf(last).filter((type) => type === CANCELLED || type === SIGNALLED);
         expect(heard).toEqual([CANCELLED, SIGNALLED]);
@@ -175,7 +175,7 @@ describe('what is on its way', () => {
     await stage.engine.signal({ workflowId: last }, 'late', []);
     expect(heardBy(last)).toEqual([CANCELLED, SIGNALLED, SIGNALLED]);
     const names = stage.tables.history
-      .read(stage.tables.latestRun(last)!.key, 0)
+      .read(stage.tables.runs.latest(last)!.key, 0)
       .flatMap((event) => (event.type === SIGNALLED ? [event.attributes.signalName] : []));
     expect(names).toEqual(['news', 'late']);
     await stage.until(() => onTheirWay() === 0);
@@ -227,7 +227,7 @@ describe('what is on its way', () => {
 });
 
 describe('children that a reset cuts off', () => {
-  const isOpen = (workflowId: string) => stage.tables.latestRun(workflowId)!.closed_at === null;
+  const isOpen = (workflowId: string) => stage.tables.runs.latest(workflowId)!.closed_at === null;
 
   /** A run that has asked for its children after its step. */
   async function afterItsStep(): Promise<RunRef> {
@@ -261,15 +261,15 @@ describe('children that a reset cuts off', () => {
     const root = await afterItsStep();
     await stage.engine.reset(root, { stepName: 'work' });
     expect(ids.filter(isOpen)).toHaveLength(CHILDREN - PIECE);
-    const before = ids.map((id) => stage.tables.latestRun(id)!.run_id);
+    const before = ids.map((id) => stage.tables.runs.latest(id)!.run_id);
     await answer({ root: children() });
     await stage.until(() => onTheirWay() === 0);
     expect(ids.filter(isOpen)).toEqual(ids);
-    expect(ids.map((id) => stage.tables.latestRun(id)!.run_id)).not.toEqual(before);
+    expect(ids.map((id) => stage.tables.runs.latest(id)!.run_id)).not.toEqual(before);
     expect(typesOf('root')).not.toContain('START_CHILD_WORKFLOW_EXECUTION_FAILED');
     expect(typesOf('root')).not.toContain('CHILD_WORKFLOW_EXECUTION_TERMINATED');
     for (const id of before) {
-      expect(stage.tables.runById(id)!.status).toBe('terminated');
+      expect(stage.tables.runs.byId(id)!.status).toBe('terminated');
     }
   });
 

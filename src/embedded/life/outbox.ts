@@ -65,7 +65,7 @@ export class Outbox {
 
   #sendsOn(key: number, ids: ReadonlySet<number>): void {
     const { tables } = this.kernel;
-    const row = tables.runByKey(key);
+    const row = tables.runs.byKey(key);
     if (!row) return;
     const sender = { key, runId: row.run_id, workflowId: row.workflow_id };
     for (const event of tables.history.read(key, 0)) {

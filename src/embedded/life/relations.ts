@@ -186,7 +186,7 @@ export class Relations {
     const { tables } = this.kernel;
     const { workflowId } = child;
     try {
-      const row = tables.latestRun(workflowId);
+      const row = tables.runs.latest(workflowId);
       // Retention has removed it, and perhaps somebody else has its id by now.
       if (row?.first_run_id !== child.runId) {
         return childClosed(child, { workflowId, runId: child.runId }, undefined);

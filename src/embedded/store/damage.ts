@@ -90,3 +90,13 @@ export function* damagedAmong<Row>(rows: Iterable<Row>, requireSound: (row: Row)
     }
   }
 }
+
+/** What the engine can do without, from a table of which a part may be unreadable. */
+export function unlessDamaged<T>(read: () => T): T | undefined {
+  try {
+    return reading(read);
+  } catch (error) {
+    if (!isCorruption(error)) throw error;
+    return undefined;
+  }
+}

@@ -46,7 +46,7 @@ export class Runs {
     private readonly onTaken: (run: ActiveRun) => void,
     private readonly onSetApart: (damaged: SetApart) => void,
   ) {
-    this.#lastKey = tables.maxKey();
+    this.#lastKey = tables.runs.maxKey();
     tables.onUnsound = (error) => void this.explain(error);
   }
 
@@ -71,7 +71,7 @@ export class Runs {
   }
 
   #read(runId: string): ActiveRun | undefined {
-    const row = this.#orSetApart(() => this.tables.runById(runId));
+    const row = this.#orSetApart(() => this.tables.runs.byId(runId));
     return row && this.#load(row);
   }
 
@@ -84,7 +84,7 @@ export class Runs {
   /** The open run of the id. One that has closed is not read for it. */
   open(workflowId: string): ActiveRun | undefined {
     if (!this.#latest.has(workflowId)) {
-      const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
+      const row = this.#orSetApart(() => this.tables.runs.latest(workflowId));
       if (!row || row.closed_at !== null) return undefined;
     }
     const run = this.latest(workflowId);
@@ -95,7 +95,7 @@ export class Runs {
   glance(workflowId: string): { runId: string; firstRunId: string; isClosed: boolean } | undefined {
     let active = this.#latest.get(workflowId);
     if (!active) {
-      const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
+      const row = this.#orSetApart(() => this.tables.runs.latest(workflowId));
       if (!row || this.#damaged.has(row.run_id) || this.#damagedKeys.has(row.key)) return undefined;
       active = this.#active.get(row.run_id);
       if (!active)
@@ -110,7 +110,7 @@ export class Runs {
   }
 
   #readLatest(workflowId: string): ActiveRun | undefined {
-    const row = this.#orSetApart(() => this.tables.latestRun(workflowId));
+    const row = this.#orSetApart(() => this.tables.runs.latest(workflowId));
     if (!row) return undefined;
     const run = this.#active.get(row.run_id) ?? this.#load(row);
     if (run) this.#latest.set(workflowId, run);
@@ -121,7 +121,7 @@ export class Runs {
   originOf(runId: string): string | undefined {
     const active = this.#active.get(runId);
     if (active) return active.state.started.originalExecutionRunId;
-    const row = this.#damaged.has(runId) ? undefined : this.#orSetApart(() => this.tables.runById(runId));
+    const row = this.#damaged.has(runId) ? undefined : this.#orSetApart(() => this.tables.runs.byId(runId));
     const first = row && this.tables.history.first(row.key);
     return first?.type === 'WORKFLOW_EXECUTION_STARTED' ? first.attributes.originalExecutionRunId : undefined;
   }
@@ -131,7 +131,7 @@ export class Runs {
     const active = this.#latest.get(workflowId);
     if (active) return active.state.runId;
     try {
-      return this.tables.latestRun(workflowId)?.run_id;
+      return this.tables.runs.latest(workflowId)?.run_id;
     } catch (error) {
       if (!(error instanceof DamagedRunError)) throw error;
       this.explain(error);
@@ -146,7 +146,7 @@ export class Runs {
   /** Also of a run that is set apart. */
   isKept(runId: string): boolean {
     if (this.#active.has(runId) || this.#damaged.has(runId)) return true;
-    const row = this.#orSetApart(() => this.tables.runById(runId));
+    const row = this.#orSetApart(() => this.tables.runs.byId(runId));
     return row !== undefined || this.#damaged.has(runId);
   }
 
@@ -162,7 +162,7 @@ export class Runs {
   /** The committed row. @throws WorkflowNotFoundError, DataCorruptionError */
   selectRow({ workflowId, runId }: RunSelector): RunRow {
     if (runId !== undefined) this.requireSound(runId);
-    const row = runId === undefined ? this.tables.latestRun(workflowId) : this.tables.runById(runId);
+    const row = runId === undefined ? this.tables.runs.latest(workflowId) : this.tables.runs.byId(runId);
     if (!row || row.workflow_id !== workflowId) throw notFound({ workflowId, runId });
     this.requireSound(row.run_id);
     const error = this.#damagedKeys.get(row.key);
@@ -179,7 +179,7 @@ export class Runs {
   }
 
   get damagedCount(): number {
-    return this.#damaged.size + this.tables.unreadableRuns;
+    return this.#damaged.size + this.tables.runs.unreadableCount;
   }
 
   /** The run cannot be what was written, or cannot be written: it is out of everybody's way from now on. */
@@ -214,7 +214,7 @@ export class Runs {
       if (each === key) return { workflowId: state.workflowId, runId: state.runId };
     }
     try {
-      const row = this.tables.runByKey(key);
+      const row = this.tables.runs.byKey(key);
       return row && { workflowId: row.workflow_id, runId: row.run_id };
     } catch (error) {
       if (error instanceof DamagedRunError) return error.ref;

@@ -60,7 +60,7 @@ export function openStore(options: StoreOptions, listener: CommitListener): Stor
       log.error({ err: error }, `${what} cannot be read and is left out; "perdure check" tells more`);
     const files = folder === undefined ? undefined : new FilesInPlace(folder, scheduler);
     // A database of an earlier version has not kept it.
-    const settledTime = new SettledTime(clock, chain.tip.at || tables.newestInstant());
+    const settledTime = new SettledTime(clock, chain.tip.at || tables.runs.newestInstant());
     const transaction = new Transaction(db, tables, chain, settledTime, {
       begins: () => files?.require(),
       committed(tip, runs) {
@@ -73,7 +73,7 @@ export function openStore(options: StoreOptions, listener: CommitListener): Stor
     const inspect = inspectCommit && ((runs: ReadonlySet<ActiveRun>) => inspectCommit(tables, runs));
     const commit = new GroupCommit(transaction, listener, observer, scheduler, inspect);
     // What was damaged may have been restored since.
-    if (tables.hasDamagedRuns()) commit.write(() => tables.tryDamagedAgain());
+    if (tables.runs.hasDamaged()) commit.write(() => tables.runs.tryDamagedAgain());
     return {
       tables,
       commit,

@@ -23,7 +23,7 @@ export class Deployments {
   /** Code that is known not to fit a run does not try it again. */
   came(worker: WorkerConnection, catalog: string, triedUpTo = 0): void {
     const { runs, tables } = this.kernel;
-    const some = tables.heldBackRuns(catalog, triedUpTo, BATCH);
+    const some = tables.runs.heldBack(catalog, triedUpTo, BATCH);
     for (const { runId, workflowType, misfits } of some) {
       if (!worker.has(turnNeed(workflowType, misfits))) continue;
       const run = this.damage.contain(() => runs.get(runId));

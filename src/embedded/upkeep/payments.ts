@@ -29,7 +29,7 @@ export class Payments {
   ) {}
 
   start(): void {
-    const trees = this.damage.contain(() => this.kernel.tables.treesThatWaitForBudgets());
+    const trees = this.damage.contain(() => this.kernel.tables.runs.treesThatWaitForBudgets());
     for (const tree of trees ?? []) {
       if (this.damage.contain(() => this.#suffices(tree))) this.#goOn(tree, 0);
     }
@@ -50,7 +50,7 @@ export class Payments {
   #paySome(tree: string): void {
     const { runs, tables } = this.kernel;
     const waiting = this.#suffices(tree)
-      ? tables.pausedOfTree(tree, this.#paidUpTo.get(tree) ?? 0, BATCH)
+      ? tables.runs.pausedOfTree(tree, this.#paidUpTo.get(tree) ?? 0, BATCH)
       : [];
     for (const { runId } of waiting) {
       const run = this.damage.contain(() => runs.get(runId));

@@ -30,7 +30,7 @@ export class Recovery {
   ) {}
 
   start(): void {
-    for (const runId of this.kernel.tables.activeRuns()) this.#toTakeUp.add(runId);
+    for (const runId of this.kernel.tables.runs.active()) this.#toTakeUp.add(runId);
     this.#takeUpSome();
   }
 

@@ -17,7 +17,7 @@ import {
   timer,
 } from '../scripted-worker.fixture.js';
 import { SettledTime } from '../store/settled-time.js';
-import { Tables } from '../store/tables/tables.js';
+import { RunTable } from '../store/tables/run-table.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -177,7 +177,7 @@ describe('removal', () => {
 
   it('goes on after a look at what has expired has met damage', async () => {
     const clock = new HandClock();
-    const looks = vi.spyOn(Tables.prototype, 'expiredRuns').mockImplementationOnce(() => {
+    const looks = vi.spyOn(RunTable.prototype, 'expired').mockImplementationOnce(() => {
       throw Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
     });
     // The next look is a minute away, and here a moment.

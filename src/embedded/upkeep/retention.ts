@@ -45,20 +45,20 @@ export class Retention {
   #remove(): true {
     const { commit, limits, listeners, runs, settledTime, tables } = this.kernel;
     const closedBefore = settledTime.now() - limits.retentionMs;
-    const expired = tables.expiredRuns(closedBefore, limits.retentionBatch);
+    const expired = tables.runs.expired(closedBefore, limits.retentionBatch);
     if (expired.length === 0) {
       this.#schedule(Math.min(INTERVAL_MS, limits.retentionMs));
       return true;
     }
     for (const { key, runId, firstRunId } of [
       ...expired,
-      ...tables.expiredFirstRuns(expired, closedBefore),
+      ...tables.runs.expiredFirst(expired, closedBefore),
     ]) {
       // A removal that cannot be made is left out of the commit, and the run is still there.
       let isGone = false;
       commit.write(() => {
         isGone = false;
-        if (runId === firstRunId && tables.chainKeys(runId).length > 1) return;
+        if (runId === firstRunId && tables.runs.chainKeys(runId).length > 1) return;
         tables.deleteRun(key);
         isGone = true;
         faultPoint('retention');

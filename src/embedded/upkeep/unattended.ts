@@ -62,7 +62,7 @@ export class Unattended {
   #catalog(catalog: string, before: State | undefined, isWaiting: boolean): State {
     if (before === 'told' || before === undefined) return before ?? 'seen';
     if (before === 'idle') return isWaiting ? 'seen' : 'idle';
-    if (!isWaiting && !this.kernel.tables.hasOpenRuns(catalog)) return 'idle';
+    if (!isWaiting && !this.kernel.tables.runs.hasOpen(catalog)) return 'idle';
     this.log.warn(
       { catalog },
       `catalog "${catalog}" has open runs and no worker: they wait until one is started, such as with "perdure worker FOLDER --catalog ${catalog}"`,

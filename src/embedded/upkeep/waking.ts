@@ -39,7 +39,7 @@ export class Waking {
   ) {}
 
   start(): void {
-    const next = this.kernel.tables.nextWakeAt();
+    const next = this.kernel.tables.runs.nextWakeAt();
     if (next !== undefined) this.#arm(next);
   }
 
@@ -73,7 +73,7 @@ export class Waking {
   #wake(): true {
     this.#nextAt = Number.POSITIVE_INFINITY;
     const now = this.kernel.clock.now();
-    const due = this.kernel.tables.dueRuns(now, BATCH);
+    const due = this.kernel.tables.runs.due(now, BATCH);
     for (const runId of due) {
       const run = this.kernel.runs.get(runId);
       if (!run) continue;
@@ -83,7 +83,7 @@ export class Waking {
       this.kernel.commit.changed(run);
     }
     this.kernel.commit.afterCommit(() => {
-      const next = this.kernel.tables.nextWakeAt();
+      const next = this.kernel.tables.runs.nextWakeAt();
       // Where nothing could be done about what is due, it is not looked at again and again.
       if (next !== undefined) this.#arm(due.length > 0 ? next : Math.max(next, now + LOOK_AGAIN_MS));
     });

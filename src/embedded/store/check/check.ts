@@ -126,7 +126,7 @@ function checkTables(db: Database.Database, problems: Problem[]): number {
 function checkRun(tables: Tables, key: number, problems: Problem[]): void {
   let ref: RunRef | undefined;
   try {
-    const row = attempt(problems, `run number ${key}`, () => tables.runByKey(key));
+    const row = attempt(problems, `run number ${key}`, () => tables.runs.byKey(key));
     if (!row) return;
     ref = { workflowId: row.workflow_id, runId: row.run_id };
     for (const problem of problemsOnDisk(tables, row)) problems.push({ ...ref, problem });

@@ -35,7 +35,7 @@ export function problemsOnDisk(tables: Tables, row: RunRow): string[] {
 
 /** How the run in memory, all of which has been committed, differs from what is on disk. */
 export function problemsInMemory(tables: Tables, run: ActiveRun): string[] {
-  const row = tables.runById(run.state.runId);
+  const row = tables.runs.byId(run.state.runId);
   if (!row) return ['it has no row'];
   const stored = storedRun(tables, row);
   const problems = compareRow(row, stored);
