@@ -15,7 +15,6 @@ import type { QueryAnswer, QueryRequest } from '../../../core/task.js';
 import { decodePayload, encodePayload } from '../../../core/values/json.js';
 import type { HandlerDeclaration, WorkflowDefinition } from '../../../sdk/definition.js';
 import { isCancellation, UsageError } from '../../../sdk/errors.js';
-import { uuidFrom } from '../../../sdk/info.js';
 import type {
   Cancel,
   ChildRequest,
@@ -33,8 +32,9 @@ import type {
 import { isPromise } from '../../../sdk/schema.js';
 import { CancellationScope } from '../../../sdk/scope.js';
 import { ContinueAsNew, contextOf, parseInput, parseOutput } from '../../../sdk/workflow.js';
-import { randomSequence } from '../realm/random.js';
+import { Chance } from './chance.js';
 import { TurnCommands } from './commands.js';
+import { Conditions } from './conditions.js';
 import { failureOf, type StackReader } from './failures.js';
 import { Handlers, type Update } from './handlers.js';
 import type { Recorded } from './match.js';
@@ -81,11 +81,6 @@ export interface TurnInput {
   reseed: string | undefined;
 }
 
-interface Condition {
-  predicate: () => boolean;
-  settle: Settle<void>;
-}
-
 export class Run implements WorkflowRuntime, Recorded {
   readonly identity: RunIdentity;
   readonly rootScope = new CancellationScope({ cancellable: true, parent: null });
@@ -95,16 +90,10 @@ export class Run implements WorkflowRuntime, Recorded {
   readonly #operations: Operations;
   readonly #handlers = new Handlers(this);
   readonly #pausing = new Pausing();
+  readonly #conditions = new Conditions((predicate) => this.readOnly(PREDICATE, predicate));
+  readonly #chance = new Chance();
   readonly #patches = new Map<string, boolean>();
   #definition: WorkflowDefinition | undefined;
-  #conditions: Condition[] = [];
-  #seed = '';
-  /** Made of the seed when it is first needed: most workflows never do. */
-  #random: (() => number) | undefined;
-  /** For what is not run again at a replay. */
-  #randomAside: (() => number) | undefined;
-  /** For ids of callbacks, which came later than runs that are replayed. */
-  #randomForCallbacks: (() => number) | undefined;
   #isAside = false;
   #isTainted = false;
   #turn: TurnInput = NO_TURN;
@@ -154,7 +143,7 @@ export class Run implements WorkflowRuntime, Recorded {
       return this.commands.end();
     }
     this.#turn = turn;
-    if (turn.reseed !== undefined) this.#reseed(turn.reseed);
+    if (turn.reseed !== undefined) this.#chance.reseed(turn.reseed);
     for (const patchId of turn.patches) if (!this.#patches.has(patchId)) this.#patches.set(patchId, false);
     for (const event of turn.incoming) this.#operations.foresee(event);
     if (this.#deliverMessages(turn)) yield* this.#runToRest();
@@ -215,7 +204,7 @@ export class Run implements WorkflowRuntime, Recorded {
   /** Everything that follows from what just happened, before the next thing does. */
   *#runToRest(): Pieces<void> {
     do yield;
-    while (this.#conditions.length > 0 && this.#resolveConditions());
+    while (this.#conditions.resolve());
   }
 
   /** Whether `event` meant anything to the code; signals have been delivered before. */
@@ -239,7 +228,7 @@ export class Run implements WorkflowRuntime, Recorded {
     this.#attempt = attributes.attempt;
     const { parent } = attributes;
     if (parent) this.#parent = Object.freeze({ workflowId: parent.workflowId, runId: parent.runId });
-    if (this.#turn.reseed === undefined) this.#reseed(attributes.originalExecutionRunId);
+    if (this.#turn.reseed === undefined) this.#chance.reseed(attributes.originalExecutionRunId);
     const definition = this.readOnly("the top level of a workflow's file: call it inside fn", this.#load);
     this.#definition = definition;
     const call = (input: unknown) => {
@@ -305,23 +294,6 @@ export class Run implements WorkflowRuntime, Recorded {
         {},
       );
     }
-  }
-
-  /** Whether any condition has ended, by holding or by throwing. */
-  #resolveConditions(): boolean {
-    const waiting = this.#conditions;
-    const ended: (() => void)[] = [];
-    this.#conditions = waiting.filter(({ predicate, settle }) => {
-      try {
-        if (!this.readOnly(PREDICATE, predicate)) return true;
-        ended.push(() => settle.resolve());
-      } catch (error) {
-        ended.push(() => settle.reject(error));
-      }
-      return false;
-    });
-    for (const end of ended) end();
-    return ended.length > 0;
   }
 
   readOnly<T>(what: string, fn: () => T): T {
@@ -390,24 +362,11 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   random(): number {
-    if (this.#isAside) {
-      this.#randomAside ??= randomSequence(`${this.#seed}/aside`);
-      return this.#randomAside();
-    }
-    this.#random ??= randomSequence(this.#seed);
-    return this.#random();
-  }
-
-  #reseed(seed: string): void {
-    this.#seed = seed;
-    this.#random = undefined;
-    this.#randomAside = undefined;
-    this.#randomForCallbacks = undefined;
+    return this.#isAside ? this.#chance.nextAside() : this.#chance.next();
   }
 
   newCallbackId(): string {
-    this.#randomForCallbacks ??= randomSequence(`${this.#seed}/callbacks`);
-    return uuidFrom(this.#randomForCallbacks);
+    return this.#chance.callbackId();
   }
 
   callbackUrl(callbackId: string, { isChecked, isOwnId }: { isChecked: boolean; isOwnId: boolean }): string {
@@ -437,18 +396,7 @@ export class Run implements WorkflowRuntime, Recorded {
   }
 
   whenTrue(predicate: () => boolean, settle: Settle<void>): Cancel {
-    if (this.readOnly(PREDICATE, predicate)) {
-      settle.resolve();
-      return () => {};
-    }
-    const condition = { predicate, settle };
-    this.#conditions.push(condition);
-    return (cancellation) => {
-      const at = this.#conditions.indexOf(condition);
-      if (at < 0) return;
-      this.#conditions = this.#conditions.filter((other) => other !== condition);
-      settle.reject(cancellation);
-    };
+    return this.#conditions.whenTrue(predicate, settle);
   }
 
   declared(kind: MessageKind, name: string): HandlerDeclaration | undefined {
