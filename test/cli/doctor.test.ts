@@ -29,6 +29,8 @@ beforeAll(() => {
   );
   writeFileSync(join(place, 'a-file'), TOKEN);
   chmodSync(join(place, 'a-file'), 0o644);
+  mkdirSync(join(place, 'other'));
+  writeFileSync(join(place, 'other/perdure.db'), 'no database');
 });
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
@@ -74,6 +76,7 @@ describe('fails, with what to do,', () => {
     ],
     ['a folder that is not there', ['nowhere'], {}, 'workflows', /nowhere/, /Mend/],
     ['data below a file', ['--data', 'a-file/data'], {}, 'data folder', /is not a folder/, /--data/],
+    ['data that is none of a server', ['--data', 'other'], {}, 'data folder', /is damaged/, /perdure check/],
     ['too little space', ['--min-free-space', '900000GB'], {}, 'disk space', /refused/, /Make space/],
     ['no token in production', [], { NODE_ENV: 'production' }, 'token', /does not start/, /API_AUTH_TOKEN/],
     ['no token for others', ['--host', '0.0.0.0'], {}, 'token', /not loopback/, /API_AUTH_TOKEN/],

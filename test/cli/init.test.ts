@@ -1,4 +1,5 @@
 /** `perdure init`: what it makes, and where it makes nothing. What becomes of it is in test/journey. */
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -11,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { call } from './shell.js';
+import { call, MAIN } from './shell.js';
 
 // Each calls the program several times, which takes its time on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -63,6 +64,21 @@ it('refuses what cannot be the name of a folder', async () => {
     expect(stderr).toMatch(/^perdure: .*: give (one|another folder)\n$/);
     expect(code).toBe(2);
   }
+});
+
+it('leaves nothing behind that would be in the way of the next try', async () => {
+  // As on a disk that fills up: the larger ones of its files cannot be written.
+  const limited = spawnSync(
+    'sh',
+    ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, MAIN, 'init', 'full'],
+    {
+      ...{ cwd: place, encoding: 'utf8' },
+    },
+  );
+  expect(limited.stderr).toBe('perdure: full cannot be written (EFBIG): give another folder\n');
+  expect(limited.status).toBe(2);
+  expect(readdirSync(join(place, 'full'))).toEqual([]);
+  expect((await init('full')).code).toBe(0);
 });
 
 it('refuses a folder that has files, and a file', async () => {

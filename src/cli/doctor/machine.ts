@@ -2,9 +2,10 @@
 import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { StorageProbe } from '../../embedded/store/folder/probe.js';
+import { shellWord } from '../shell-word.js';
 import { statOf } from '../stat-of.js';
+import { trialFolder } from '../trial-folder.js';
 import { type Finding, fail, ok, warn } from './finding.js';
-import { trialFolder } from './trial-folder.js';
 
 const MANIFEST = new URL('../../../package.json', import.meta.url);
 
@@ -47,13 +48,31 @@ export async function storageFindings(settings: StorageSettings): Promise<Findin
   }
   try {
     return [
-      ok('data folder', existsSync(data) ? data : `${data}, which a server makes when it starts`),
+      await folderFinding(data),
       ...(await databaseFindings(place.path, data)),
       spaceFinding(folder, settings),
     ];
   } finally {
     place.remove();
   }
+}
+
+async function folderFinding(data: string): Promise<Finding> {
+  const name = 'data folder';
+  if (!existsSync(data)) return ok(name, `${data}, which a server makes when it starts`);
+  const { refusalOf } = await import('../../embedded/store/folder/refusal.js');
+  let refusal: string | undefined;
+  try {
+    refusal = refusalOf(data);
+  } catch {
+    // The trial tells of what is wrong with SQLite.
+  }
+  if (refusal === undefined) return ok(name, data);
+  return fail(
+    name,
+    refusal,
+    `No server starts on it; \`perdure check --data ${shellWord(data)}\` tells more.`,
+  );
 }
 
 /** The folder itself or the one above it that is there; undefined where a file is in its place. */

@@ -11,8 +11,8 @@ import { isLoopbackHost, splitTokens } from '../../http/door/auth.js';
 import { DEFAULT_WORKFLOWS, isProduction, type ServerSettings } from '../options.js';
 import { explainStartFailure } from '../start-failure.js';
 import { isOpenFile, SHORT_TOKEN_LENGTH, withToken } from '../token.js';
+import { trialFolder } from '../trial-folder.js';
 import { type Finding, fail, ok, warn } from './finding.js';
-import { trialFolder } from './trial-folder.js';
 
 export type DoctorSettings = Pick<ServerSettings, 'port' | 'host' | 'token' | 'tokenFile'>;
 

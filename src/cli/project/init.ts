@@ -10,6 +10,7 @@ import { CommandError, EXIT } from '../calls/failure.js';
 import { say } from '../calls/screen.js';
 import { lastWord } from '../shell-word.js';
 import { statOf } from '../stat-of.js';
+import { trialFolder } from '../trial-folder.js';
 import { packageName } from './package-name.js';
 
 const TEMPLATE = fileURLToPath(new URL('../../../templates/project', import.meta.url));
@@ -29,12 +30,7 @@ export function init(directory = '.'): void {
   try {
     requireEmpty(directory, folder);
     makeFolder(folder);
-    cpSync(TEMPLATE, folder, { recursive: true, errorOnExist: true, force: false });
-    // npm leaves files of the other name out of packages.
-    renameSync(join(folder, 'gitignore'), join(folder, '.gitignore'));
-    const readme = join(folder, 'README.md');
-    writeFileSync(readme, readFileSync(readme, 'utf8').replace('{{name}}', manifest.name));
-    writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`, { flag: 'wx' });
+    make(directory, folder, manifest);
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
@@ -46,12 +42,29 @@ export function init(directory = '.'): void {
   tellWhatIsNext(folder);
 }
 
-function requireEmpty(directory: string, folder: string): void {
+/** All of it or nothing: a folder with half of a project would be refused the next time. */
+function make(directory: string, folder: string, manifest: { name: string }): void {
+  const trial = trialFolder(join(folder, '.perdure-init-'));
+  try {
+    cpSync(TEMPLATE, trial.path, { recursive: true });
+    // npm leaves files of the other name out of packages.
+    renameSync(join(trial.path, 'gitignore'), join(trial.path, '.gitignore'));
+    const readme = join(trial.path, 'README.md');
+    writeFileSync(readme, readFileSync(readme, 'utf8').replace('{{name}}', manifest.name));
+    writeFileSync(join(trial.path, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+    requireEmpty(directory, folder, basename(trial.path));
+    for (const name of readdirSync(trial.path)) renameSync(join(trial.path, name), join(folder, name));
+  } finally {
+    trial.remove();
+  }
+}
+
+function requireEmpty(directory: string, folder: string, ofOurs?: string): void {
   const found = statOf(folder);
   if (!found) return;
   if (!found.isDirectory())
     throw new CommandError(EXIT.wrongUse, `${directory} is a file: give the name of a new folder`);
-  const files = readdirSync(folder).filter((name) => !NO_FILES.has(name));
+  const files = readdirSync(folder).filter((name) => !NO_FILES.has(name) && name !== ofOurs);
   if (files.length === 0) return;
   const some =
     files.length > 3 ? `${files.slice(0, 3).join(', ')} and ${files.length - 3} more` : files.join(', ');

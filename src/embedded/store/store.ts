@@ -5,6 +5,7 @@ import type { Log } from '../../core/log.js';
 import type { Backup, EngineObserver } from '../../engine.js';
 import type { ActiveRun } from './active-run.js';
 import { Backups, removeUnfinishedBackups } from './folder/backups.js';
+import { copyDatabase } from './folder/copy-database.js';
 import { openDataFolder } from './folder/data-folder.js';
 import { type Connect, requireFitting } from './folder/database.js';
 import { FilesInPlace } from './folder/files-in-place.js';
@@ -53,7 +54,7 @@ export function openStore(options: StoreOptions, listener: CommitListener): Stor
   try {
     const folder = dataDir instanceof InMemory ? undefined : dataDir;
     if (folder !== undefined) removeUnfinishedBackups(folder);
-    const copyTo = async (file: string) => void (await db.backup(file));
+    const copyTo = (file: string) => copyDatabase(db, file);
     const backups = folder === undefined ? undefined : new Backups(folder, copyTo);
     const tables = requireFitting(String(dataDir), MIGRATIONS.length, () => new Tables(db));
     tables.onUnreadable = (what, error) =>

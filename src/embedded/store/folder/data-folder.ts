@@ -87,6 +87,14 @@ function requireAll(dataDir: string, tip: Tip, marked: readonly MarkedCommit[]):
   if (loss) throw new DataFolderError(describeLoss(dataDir, loss));
 }
 
+/** @throws DataFolderError when commits are missing. Only reads. */
+export function requireWhole(dataDir: string): void {
+  const loss = findLoss(dataDir);
+  if (loss) throw new DataFolderError(describeLoss(dataDir, loss));
+  const broken = findBroken(dataDir);
+  if (broken) throw new DataFolderError(describeBrokenLog(dataDir, broken));
+}
+
 /** What the database lacks of what its mark remembers. Only reads. @throws DataFolderError */
 export function findLoss(dataDir: string): LostCommits | undefined {
   const marked = readMark(dataDir) ?? [];

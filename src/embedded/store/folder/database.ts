@@ -6,7 +6,7 @@
  * 2. One process per data folder: the file is locked exclusively for as long as it is open.
  * 3. A file of a newer schema is refused; an older one is migrated step by step, each in one transaction.
  */
-import { chmodSync, existsSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { makeFolder } from '../../../core/make-folder.js';
@@ -35,6 +35,8 @@ export function openDatabase(dataDir: string, connect = connectToSqlite): Databa
     makeFolder(dataDir, 0o700);
     if (!statSync(dataDir).isDirectory()) throw new DataFolderError(`${dataDir} is not a folder`);
     const isNew = !existsSync(file);
+    // SQLite has other words for a file system that is mounted to be read only, which sound like a broken disk.
+    if (!isNew) accessSync(file, constants.W_OK);
     // Somebody may be looking at it for a moment, to start or to check.
     db = connect(file, { timeout: LOCK_TIMEOUT_MS });
     if (isNew) chmodSync(file, 0o600);
@@ -87,7 +89,8 @@ function requireSetting(db: Database.Database, name: string, expected: string | 
   }
 }
 
-export function migrate(db: Database.Database, file: string): void {
+/** The schema version of the file. Only reads. @throws DataFolderError for what this program cannot go on with */
+export function knownVersion(db: Database.Database, file: string): number {
   const version = db.pragma('user_version', { simple: true }) as number;
   const applicationId = db.pragma('application_id', { simple: true }) as number;
   const isEmpty = version === 0 && db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0;
@@ -104,6 +107,11 @@ export function migrate(db: Database.Database, file: string): void {
       `${file} has schema version ${version}, made by a newer perdure; this one knows up to ${MIGRATIONS.length}. Install the newer version again, or use another data folder`,
     );
   }
+  return version;
+}
+
+export function migrate(db: Database.Database, file: string): void {
+  const version = knownVersion(db, file);
   if (version < MIGRATIONS.length) {
     db.function(
       'row_checksum',

@@ -1,5 +1,6 @@
 /** Copies of a database that no server has: out of a data folder, and into one. */
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -13,12 +14,16 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { makeFolder } from '../../../core/make-folder.js';
 import { type CheckReport, checkDataFolder } from '../check/check.js';
+import { storageFailure } from '../damage.js';
+import { copyDatabase } from './copy-database.js';
+import { requireWhole } from './data-folder.js';
 import { DataFolderError } from './data-folder-error.js';
-import { explainOpening } from './database.js';
+import { explainOpening, openDatabase } from './database.js';
+import { MIGRATIONS } from './schema.js';
 
 export interface CopyProgress {
   /** Of `total`, in the same unit. */
@@ -29,7 +34,7 @@ export interface CopyProgress {
 /** Pages between two reports. */
 const PAGES = 2_000;
 
-/** @throws DataFolderError when there is nothing to copy, or a server has the folder */
+/** @throws DataFolderError when there is nothing to copy, a server has the folder, or commits are missing from it */
 export async function copyDataFolder(
   dataDir: string,
   file: string,
@@ -43,11 +48,18 @@ export async function copyDataFolder(
     db = new Database(source, { readonly: true, timeout: 0 });
     // Read once: a copy of a database that a server has locked would end without a word and without a file.
     db.pragma('schema_version');
-    await db.backup(file, {
+    // In the copy nothing would tell any more that it is not all there was.
+    requireWhole(dataDir);
+    await copyDatabase(db, file, {
       progress({ totalPages: total, remainingPages }) {
         onProgress({ done: total - remainingPages, total });
         return PAGES;
       },
+    }).catch((error) => {
+      if (storageFailure(error) !== 'full') throw error;
+      throw new DataFolderError(
+        `there is no space for the copy in ${dirname(file)}: make some, and try again`,
+      );
     });
   } catch (error) {
     throw explainOpening(error, dataDir);
@@ -65,13 +77,24 @@ export function restoreDataFolder(file: string, dataDir: string): CheckReport {
     if (existsSync(join(dataDir, name))) throw isThere(dataDir, name);
   if (!isDatabase(file))
     throw new DataFolderError(`${file} is no backup: give a file that \`perdure backup\` has made`);
-  // In the folder itself, so that what was looked through gets its name without another copy.
-  makeFolder(dataDir);
-  clearBrokenOff(dataDir);
+  requireAllInOne(file);
+  try {
+    // In the folder itself, so that what was looked through gets its name without another copy.
+    makeFolder(dataDir, 0o700);
+    clearBrokenOff(dataDir);
+    return putThroughTrial(file, dataDir);
+  } catch (error) {
+    throw explainOpening(error, dataDir);
+  }
+}
+
+function putThroughTrial(file: string, dataDir: string): CheckReport {
   const trial = mkdtempSync(join(dataDir, `restoring-${process.pid}-`));
   try {
     const copy = join(trial, 'perdure.db');
     copyFileSync(file, copy);
+    // Whoever made the copy may have let others read it.
+    chmodSync(copy, 0o600);
     const report = lookedThrough(trial, file);
     if (report.problems.length === 0) {
       sync(copy);
@@ -84,14 +107,39 @@ export function restoreDataFolder(file: string, dataDir: string): CheckReport {
   }
 }
 
+/** The database of a data folder is no copy of it: its last commits are in the log. */
+function requireAllInOne(file: string): void {
+  const log = `${file}-wal`;
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  throw new DataFolderError(
+    `${file} is not all of a database: ${log} has its last commits. Nothing was restored. Copy its folder with \`perdure backup --data DIR FILE\`, and restore that`,
+  );
+}
+
 function lookedThrough(trial: string, file: string): CheckReport {
   try {
+    bringUpToDate(trial);
     return checkDataFolder(trial);
   } catch (error) {
     if (!(error instanceof DataFolderError)) throw error;
     // Nobody knows the folder of the trial, which is gone by now.
-    throw new DataFolderError(`nothing was restored: ${error.message.replaceAll(trial, file)}`);
+    const message = error.message.replaceAll(join(trial, 'perdure.db'), file).replaceAll(trial, file);
+    throw new DataFolderError(`nothing was restored: ${message}`);
   }
+}
+
+/** A backup may be older than the program that is to go on with it. @throws DataFolderError for one that is newer */
+function bringUpToDate(trial: string): void {
+  const db = new Database(join(trial, 'perdure.db'), { readonly: true });
+  let version: number;
+  try {
+    version = db.pragma('user_version', { simple: true }) as number;
+  } catch (error) {
+    throw explainOpening(error, trial);
+  } finally {
+    db.close();
+  }
+  if (version > 0 && version !== MIGRATIONS.length) openDatabase(trial).close();
 }
 
 const FIRST_BYTES = 'SQLite format 3\0';
