@@ -52,3 +52,14 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 /** Rejects with the reason of the signal, once there is one. */
 export const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+/** What comes several at a time, but nothing of it once the signal has fired. @throws its reason */
+export async function* untilAborted<T>(
+  items: AsyncIterable<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T, void, void> {
+  for await (const item of items) {
+    yield item;
+    signal.throwIfAborted();
+  }
+}

@@ -1,6 +1,7 @@
 /** `createClient`: starting workflows, and everything that is not about one of them. */
 
 import { Body } from './body.js';
+import { bound, untilAborted } from './bounded.js';
 import { ApiError, afterSending, CallTimeoutError, isOutcome, outputOf } from './errors.js';
 import { isRunRef, WorkflowHandle } from './handle.js';
 import {
@@ -9,6 +10,7 @@ import {
   type ClientOptions,
   callOptions,
   limited,
+  limitsOf,
   noOthers,
   segment,
   Transport,
@@ -71,11 +73,23 @@ export class Client {
   /** All runs that fit, newest first, over as many pages as there are. */
   async *runs({
     pageSize,
+    signal,
+    timeoutMs,
     ...filter
   }: RunFilter & CallOptions & { pageSize?: number } = {}): AsyncGenerator<RunListEntry, void, void> {
+    // Over all of it: as long as the caller takes the runs, not as long as one page takes.
+    const limit = bound(limitsOf({ signal, timeoutMs }));
+    try {
+      yield* untilAborted(this.#pages({ ...filter, limit: pageSize, signal: limit.signal }), limit.signal);
+    } finally {
+      limit.release();
+    }
+  }
+
+  async *#pages(query: RunPageQuery & CallOptions): AsyncGenerator<RunListEntry, void, void> {
     let cursor: string | undefined;
     do {
-      const page = await this.runsPage({ ...filter, limit: pageSize, cursor });
+      const page = await this.runsPage({ ...query, cursor });
       yield* page.runs;
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);

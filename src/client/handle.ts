@@ -1,6 +1,6 @@
 /** One workflow that is there: everything that can be asked of it and done to it. */
 import { segmentOfId } from '../core/values/id-segment.js';
-import { bound, pause } from './bounded.js';
+import { bound, pause, untilAborted } from './bounded.js';
 import {
   ApiError,
   afterSending,
@@ -168,19 +168,19 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
 
   /** Cancels: cleanup runs. Does nothing to a run that has ended. */
   async stop(options: CallOptions = {}): Promise<Stopped> {
-    return this.#onRun(options, async (path, call) => {
+    return this.#onRun(options, async (path, call, isSuperseded) => {
       const answer = await this.#transport.json<Stopped>(
         { ...call, method: 'PATCH', path: `${path}/stop`, isRepeatable: true },
         'runId',
       );
       // The run that was the latest has made way for another one in between.
-      return this.#isSuperseded(answer.status) ? undefined : answer;
+      return isSuperseded(answer.status) ? undefined : answer;
     });
   }
 
   /** Ends the run at once, without cleanup. */
   async terminate({ reason, ...options }: CallOptions & { reason?: string } = {}): Promise<Terminated> {
-    return this.#onRun(options, async (path, call) => {
+    return this.#onRun(options, async (path, call, isSuperseded) => {
       let isUnclear = false;
       const isFinal = (error: unknown) => {
         isUnclear ||= !(error instanceof ApiError && error.status < 500);
@@ -205,7 +205,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
         });
         // It was an earlier try of this very call that closed the run, and its answer got lost.
         if (isUnclear && status === 'terminated') return { workflowId, runId, terminated: true };
-        if (this.#isSuperseded(status)) return undefined;
+        if (isSuperseded(status)) return undefined;
         throw error;
       }
     });
@@ -249,24 +249,31 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
    */
   #onRun<T>(
     options: CallOptions,
-    act: (path: string, options: CallOptions) => Promise<T | undefined>,
+    act: (
+      path: string,
+      options: CallOptions,
+      /** Whether the run was the latest, and is not any more. */
+      isSuperseded: (status: RunStatus | undefined) => boolean,
+    ) => Promise<T | undefined>,
   ): Promise<T> {
     return limited(callOptions(options), async (signal) => {
-      for (let hasActed = false; ; hasActed = true) {
+      for (let left: string | undefined; ; ) {
         try {
           const runId = this.runId ?? (await this.status({ signal })).runId;
-          const answer = await act(this.#pathOf(runId), { signal });
+          // One that is still the latest has nobody to take its place, as where that one has left retention first.
+          const mayHaveNext = this.runId === undefined && runId !== left;
+          const answer = await act(
+            this.#pathOf(runId),
+            { signal },
+            (status) => mayHaveNext && status === 'continued_as_new',
+          );
           if (answer !== undefined) return answer;
+          left = runId;
         } catch (error) {
-          throw hasActed ? afterSending(error) : error;
+          throw left === undefined ? error : afterSending(error);
         }
       }
     });
-  }
-
-  /** Whether the run was the latest, and is not any more. */
-  #isSuperseded(status: RunStatus | undefined): boolean {
-    return this.runId === undefined && status === 'continued_as_new';
   }
 
   /**
@@ -285,7 +292,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     // Over all of it: as long as the caller takes the events, not as long as one answer takes.
     const limit = bound(limitsOf(limits));
     try {
-      yield* this.#events(options, limit.signal);
+      yield* untilAborted(this.#events(options, limit.signal), limit.signal);
     } finally {
       limit.release();
     }

@@ -190,6 +190,23 @@ describe('stop and terminate', () => {
     expect(stage.server.received.at(-1)).toMatchObject({ body: { reason: 'enough' } });
   });
 
+  it('end where a run says that it was continued as new, and there is no other', async () => {
+    stage.server.script(
+      ...Array(2)
+        .fill([status(RUN), stopped(RUN, 'continued_as_new')])
+        .flat(),
+    );
+    expect(await client().handle('w').stop({ timeoutMs: 5_000 })).toMatchObject({
+      status: 'continued_as_new',
+    });
+    expect(stage.server.received).toHaveLength(4);
+    const closed = error(409, 'WorkflowAlreadyClosedError', REF);
+    const gone = status(RUN, 'continued_as_new');
+    stage.server.script(...Array(2).fill([gone, closed, gone]).flat());
+    await client().handle('w').status();
+    await rejection(client().handle('w').terminate({ timeoutMs: 5_000 }), WorkflowAlreadyClosedError);
+  });
+
   it('leave a handle that is bound with its own run', async () => {
     stage.server.script(stopped(RUN, 'continued_as_new'));
     expect(await client().handle('w', RUN).stop()).toMatchObject({ status: 'continued_as_new' });
