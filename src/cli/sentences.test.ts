@@ -65,3 +65,15 @@ it('is one line without anything that moves a cursor, however long and hostile t
 it('leaves all other lines alone', () => {
   expect(sentenceOf('perdure listens', {}, nowhere)).toBeUndefined();
 });
+
+it.each<[string, object]>([
+  [ATTEMPT_FAILED, {}],
+  [ATTEMPT_FAILED, { ...ATTEMPT, nextAttemptAt: 5 }],
+  [ATTEMPT_FAILED, { ...ATTEMPT, error: null }],
+  [RUN_FAILED, { workflowId: 'ord 1', runId, workflowType: 'order', worker: 17 }],
+  [RUN_FAILED, { ...RUN, error: 'no money' }],
+  [RUN_FAILED, { ...RUN, runId: 5 }],
+  [MORE_FAILED, { attempts: 'many' }],
+])('leaves a line of user code alone that has the words "%s"', (message, fields) => {
+  expect(sentenceOf(message, fields, look)).toBeUndefined();
+});

@@ -1,6 +1,9 @@
 /**
  * Lines of the log that a person at a terminal reads as sentences: which run, what happened, what comes next. Other lines
  * are shown as they are, with their fields.
+ *
+ * Workers' lines come here too, and with them what user code logs, in words that may be the same: a line is one of those
+ * only if it has what they have.
  */
 import { segmentOfId } from '../core/values/id-segment.js';
 import {
@@ -28,15 +31,43 @@ export type Look = (path: string) => string | undefined;
 export function sentenceOf(message: string, fields: object, look: Look): Sentence | undefined {
   switch (message) {
     case ATTEMPT_FAILED:
-      return attempt(fields as AttemptLine);
+      return isAttemptLine(fields) ? attempt(fields) : undefined;
     case RUN_FAILED:
-      return run(fields as RunLine, look);
+      return isRunLine(fields) ? run(fields, look) : undefined;
     case MORE_FAILED:
-      return more(fields as MoreLine);
+      return isMoreLine(fields) ? more(fields) : undefined;
     default:
       return undefined;
   }
 }
+
+type Fields<Line> = { [Name in keyof Line]?: unknown };
+
+const isAttemptLine = (fields: Fields<AttemptLine>): fields is AttemptLine =>
+  isOfRun(fields) &&
+  isText(fields.step) &&
+  isNumber(fields.attempt) &&
+  (fields.maximumAttempts === undefined || isNumber(fields.maximumAttempts)) &&
+  (fields.nextAttemptAt === null || isText(fields.nextAttemptAt));
+
+const isRunLine = (fields: Fields<RunLine>): fields is RunLine =>
+  isOfRun(fields) &&
+  isText(fields.status) &&
+  (fields.step === undefined || isText(fields.step)) &&
+  (fields.newRunId === undefined || isText(fields.newRunId));
+
+const isMoreLine = (fields: Fields<MoreLine>): fields is MoreLine =>
+  isNumber(fields.attempts) && isNumber(fields.runs) && isNumber(fields.withinMs);
+
+function isOfRun(fields: Fields<AttemptLine | RunLine>): boolean {
+  const { workflowId, runId, workflowType, error } = fields;
+  if (![workflowId, runId, workflowType].every(isText) || typeof error !== 'object') return false;
+  const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
+  return isText(name) && isText(message);
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number => typeof value === 'number';
 
 function attempt(line: AttemptLine): Sentence {
   const { workflowType, workflowId, step, error, nextAttemptAt, maximumAttempts } = line;

@@ -28,7 +28,7 @@ export function filledIn(
   return Object.fromEntries(
     Object.entries(headers).map(([header, value]) => [
       header,
-      value.replace(NAME, (_, name: string) => {
+      String(value).replace(NAME, (_, name: string) => {
         const found = environment[name];
         if (found === undefined) {
           throw new FatalError(

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { retryAfterOf } from '../core/run/retry.js';
 import { sendHttpRequest, sendPostRequest } from './http-steps.js';
 import { allowPrivateAddresses } from './outbound/exchange.js';
@@ -222,6 +223,21 @@ describe('sendHttpRequest', () => {
     const refusal = sendHttpRequest({ url: `${base}/echo`, method: 'connect' as 'GET' });
     await expect(refusal).rejects.toThrow('CONNECT opens a tunnel');
     await expect(refusal).rejects.toMatchObject({ nonRetryable: true });
+  });
+
+  test.each([
+    ['a line break', 'part one\npart two'],
+    ['a character beyond Latin-1', 'pässwörd €'],
+  ])('a secret of the environment with %s in it is not told', async (_what, secret) => {
+    vi.stubEnv('PERDURE_TEST_SECRET', secret);
+    const headers = { authorization: 'Bearer $PERDURE_TEST_SECRET' };
+    const refusal = sendHttpRequest(
+      Object.assign({ url: `${base}/echo`, headers }, { headerTemplates: true }),
+    );
+    const error = await refusal.catch((thrown: Error) => thrown);
+    vi.unstubAllEnvs();
+    expect(error).toMatchObject({ name: 'FatalError', message: expect.stringContaining('"authorization"') });
+    expect(inspect(error)).not.toMatch(/part|pässwörd/);
   });
 
   test('ends a loop of redirects, and an answer that is too large', async () => {

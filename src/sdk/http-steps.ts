@@ -89,7 +89,7 @@ async function send(request: Sent): Promise<HttpResponse> {
   if (method === 'CONNECT')
     throw new FatalError('CONNECT opens a tunnel, which is not a request: use another method');
   let body = encodeBody(request);
-  const headers = new Headers(
+  const headers = headersOf(
     request.headerTemplates ? filledIn(request.headers, process.env) : request.headers,
   );
   const forbidden = CONNECTION_HEADERS.find((name) => headers.has(name));
@@ -143,6 +143,21 @@ function checkUrl(text: string, base?: URL): URL {
     throw new FatalError(`the URL of ${url.host} has a user or password in it: send them in a header`);
   }
   return url;
+}
+
+/** What `Headers` says of a value that it refuses has the value in it, which may be a secret of the worker's environment. */
+function headersOf(given: Record<string, string> = {}): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(given)) {
+    try {
+      headers.append(name, value);
+    } catch {
+      throw new FatalError(
+        `the header ${JSON.stringify(name)} cannot be sent: there is a character in its name or its value, such as a line break, that no header can have`,
+      );
+    }
+  }
+  return headers;
 }
 
 function encodeBody(request: HttpRequest): string | undefined {

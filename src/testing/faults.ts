@@ -33,7 +33,9 @@ export function planNamed(name: string): FaultPoint[] | undefined {
 function pointNamed(name: string): FaultPoint | undefined {
   for (const fault of Object.keys(WORDS) as FaultPoint['fault'][]) {
     const match = new RegExp(`^${WORDS[fault]} (commit|step|turn) (\\d+)$`).exec(name);
-    if (match) return { fault, of: match[1] as FaultPoint['of'], at: Number(match[2]) };
+    const of = match?.[1] as FaultPoint['of'];
+    // A commit is what a crash comes after, and nothing else.
+    if (match && (of === 'commit') === (fault === 'crash')) return { fault, of, at: Number(match[2]) };
   }
   return undefined;
 }
@@ -56,6 +58,11 @@ export class PlannedFaults implements Faults {
     const of = KIND_OF[answer.kind];
     const fault = of && this.#next(of)?.fault;
     return fault === undefined || fault === 'crash' ? 'arrives' : fault;
+  }
+
+  /** Points of the plan that there were none of. */
+  get unmet(): FaultPoint[] {
+    return this.plan.filter(({ of, at }) => at < 1 || at > this.counted[of]);
   }
 
   #next(of: FaultPoint['of']): FaultPoint | undefined {

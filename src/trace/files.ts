@@ -28,6 +28,7 @@ export class TraceFolderError extends Error {
 export class TraceFiles {
   /** Tells unfinished files of this process from those that a crash has left. */
   readonly #own = randomBytes(6).toString('hex');
+  #writes = 0;
 
   private constructor(readonly folder: string) {}
 
@@ -62,8 +63,9 @@ export class TraceFiles {
   /** Writes the file as a whole, in place of whatever has its name. One write of a run at a time. */
   async write(runId: string, text: Iterable<string>): Promise<void> {
     const path = this.pathOf(runId);
-    const unfinished = join(this.folder, `.${runId}.${this.#own}.tmp`);
-    const file = await open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    // Of this write alone: what another one may have left in its place must not stand in the way.
+    const unfinished = join(this.folder, `.${runId}.${this.#own}.${++this.#writes}.tmp`);
+    const file = await this.#create(unfinished);
     try {
       try {
         for (const chunk of text) await file.writeFile(chunk);
@@ -77,6 +79,18 @@ export class TraceFiles {
       throw error;
     }
     await this.#sync();
+  }
+
+  async #create(path: string): Promise<FileHandle> {
+    const create = () => open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      return await create();
+    } catch (error) {
+      // Whoever removes all traces may have taken the folder as well.
+      if (!isOneOf(error, 'ENOENT')) throw error;
+      makeFolder(this.folder, 0o700);
+      return create();
+    }
   }
 
   /** Undefined unless it is a file of ours. The caller closes it. */
@@ -117,7 +131,9 @@ export class TraceFiles {
   /** The runs that have a file; removes what writes of an earlier process that were cut short have left. */
   async *runs(): AsyncGenerator<string> {
     for await (const { name } of await opendir(this.folder)) {
-      if (UNFINISHED.test(name) && !name.includes(this.#own)) await unlink(join(this.folder, name));
+      // What cannot be removed, such as a folder of that name, must not keep the others.
+      if (UNFINISHED.test(name) && !name.includes(this.#own))
+        await unlink(join(this.folder, name)).catch(() => {});
       const runId = FILE.exec(name)?.[1];
       if (isRunId(runId)) yield runId;
     }

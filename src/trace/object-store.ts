@@ -5,6 +5,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { TraceLimits } from '../core/bounds/limits.js';
+import { boundedAnswer, openedTrace } from './store-answer.js';
 
 export interface ObjectStoreSettings {
   bucket: string;
@@ -20,6 +21,10 @@ export class ObjectStoreError extends Error {
 
 const PACKAGE = '@aws-sdk/client-s3';
 const FOLDER = 'traces/';
+/** Of all that is no trace, such as what is wrong; the client reads such an answer as a whole. */
+const MAX_SAID_BYTES = 1024 * 1024;
+/** An upload that is slower gets nowhere. */
+const SLOWEST_BYTES_PER_MS = 1_000;
 
 type Sdk = typeof import('@aws-sdk/client-s3');
 
@@ -60,10 +65,12 @@ export class ObjectStore {
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
         connectionTimeout: limits.storeConnectTimeoutMs,
-        requestTimeout: limits.storeIdleTimeoutMs,
         throwOnRequestTimeout: true,
       },
+      // Whoever does not know the header never asks for the rest.
+      expectContinueHeader: false,
     });
+    client.middlewareStack.add(boundAnswers(limits), { step: 'deserialize', priority: 'low' });
     return new ObjectStore(sdk as Sdk, client, bucket, limits);
   }
 
@@ -84,16 +91,16 @@ export class ObjectStore {
   async put(runId: string, { file, size }: { file: FileHandle; size: number }): Promise<void> {
     const body = file.createReadStream({ autoClose: false });
     try {
-      await this.client.send(
-        new this.sdk.PutObjectCommand({
-          Bucket: this.bucket,
-          Key: keyOf(runId),
-          Body: body,
-          ContentLength: size,
-          ContentType: 'application/json',
-        }),
-        this.#deadline(),
-      );
+      const command = new this.sdk.PutObjectCommand({
+        Bucket: this.bucket,
+        Key: keyOf(runId),
+        Body: body,
+        ContentLength: size,
+        ContentType: 'application/json',
+      });
+      const { ETag } = await this.#inTime((options) => this.client.send(command, options), size);
+      // A page of somebody in between may come with a 200 too.
+      if (ETag === undefined) throw new Error('what answers there is no object store: it names no ETag');
     } finally {
       body.destroy();
     }
@@ -105,9 +112,9 @@ export class ObjectStore {
     if (key === undefined) return undefined;
     try {
       const command = new this.sdk.GetObjectCommand({ Bucket: this.bucket, Key: key });
-      const { Body, ContentLength = 0 } = await this.client.send(command, this.#deadline());
+      const { Body, ContentLength = 0 } = await this.#inTime((options) => this.client.send(command, options));
       const body = Body as Readable;
-      if (ContentLength <= this.limits.storedBytes) return body;
+      if (ContentLength <= this.limits.storedBytes) return await openedTrace(body);
       body.destroy();
       throw new Error(`the object ${uri} has ${ContentLength} bytes, which is no trace`);
     } catch (error) {
@@ -127,7 +134,7 @@ export class ObjectStore {
 
   async remove(runId: string): Promise<void> {
     const command = new this.sdk.DeleteObjectCommand({ Bucket: this.bucket, Key: keyOf(runId) });
-    await this.client.send(command, this.#deadline());
+    await this.#inTime((options) => this.client.send(command, options));
   }
 
   /** Breaks off what is under way. */
@@ -136,11 +143,59 @@ export class ObjectStore {
     this.client.destroy();
   }
 
-  #deadline(): { abortSignal: AbortSignal } {
-    const timeout = AbortSignal.timeout(this.limits.storeTimeoutMs);
-    return { abortSignal: AbortSignal.any([timeout, this.#closing.signal]) };
+  /**
+   * What a call answers, up to the beginning of an object: reading it takes as long as it takes. What the client does
+   * before it calls, such as looking for credentials, has no bound of its own, so this does not wait for the client to stop.
+   */
+  async #inTime<T>(call: (options: CallOptions) => Promise<T>, uploadedBytes = 0): Promise<T> {
+    const { storeTimeoutMs, storeIdleTimeoutMs } = this.limits;
+    const uploadMs = uploadedBytes / SLOWEST_BYTES_PER_MS;
+    const tooLate = new AbortController();
+    const given = storeTimeoutMs + uploadMs;
+    const timeout = setTimeout(() => {
+      tooLate.abort(new Error(`the store has not answered within ${Math.round(given / 1_000)} s`));
+    }, given);
+    const abortSignal = AbortSignal.any([tooLate.signal, this.#closing.signal]);
+    try {
+      return await orAborted(
+        call({ abortSignal, requestTimeout: storeIdleTimeoutMs + uploadMs }),
+        abortSignal,
+      );
+    } finally {
+      clearTimeout(timeout);
+    }
   }
 }
+
+interface CallOptions {
+  abortSignal: AbortSignal;
+  /** To the beginning of the answer. */
+  requestTimeout: number;
+}
+
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** Of the answer to a call: the object that was asked for, or a few words. */
+function boundAnswers({ storedBytes: traceBytes, storeIdleTimeoutMs: idleMs }: TraceLimits) {
+  return (next: Next): Next =>
+    async (args) => {
+      const result = await next(args);
+      const answer = result.response as { statusCode: number; body: Readable };
+      const isTrace = (args.request as { method: string }).method === 'GET' && answer.statusCode < 300;
+      answer.body = boundedAnswer(answer.body, { bytes: isTrace ? traceBytes : MAX_SAID_BYTES, idleMs });
+      return result;
+    };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the client's own types of it need a package of their own
+type Next = (args: any) => Promise<any>;
 
 const AWS_SERVICE = /^s3(\.[a-z0-9-]+)?\.amazonaws\.com$/;
 

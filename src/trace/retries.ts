@@ -2,6 +2,13 @@
 import type { TraceLimits } from '../core/bounds/limits.js';
 import type { Log } from '../core/log.js';
 
+export interface Chore {
+  /** What did not work, for the log. */
+  failed: string;
+  act(): Promise<void>;
+  givenUp?(): void;
+}
+
 export class Retries {
   readonly #waiting = new Map<string, NodeJS.Timeout>();
   #isClosed = false;
@@ -11,23 +18,28 @@ export class Retries {
     private readonly log: Log,
   ) {}
 
-  /** Tries `action` later; `what` says in the log what did not work. One thing waits for a run at a time. */
-  later(runId: string, what: string, error: unknown, action: () => Promise<void>, attempt = 1): void {
+  /** Tries it later. One thing waits for a run at a time. */
+  later(runId: string, chore: Chore, error: unknown, attempt = 1): void {
     if (this.#isClosed) return;
     this.forget(runId);
     const willRetry = attempt <= this.limits.retries && this.#waiting.size < this.limits.waitingRetries;
     const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
     const fields = { runId, error: `${name}: ${message}`, attempt };
     if (!willRetry) {
-      this.log.error(fields, `${what}; it is not tried again by itself`);
+      this.log.error(fields, `${chore.failed}; it is not tried again by itself`);
+      chore.givenUp?.();
       return;
     }
-    this.log.warn(fields, `${what}; it will be tried again`);
+    this.log.warn(fields, `${chore.failed}; it will be tried again`);
     const timer = setTimeout(() => {
       this.#waiting.delete(runId);
-      action().catch((again) => this.later(runId, what, again, action, attempt + 1));
+      chore.act().catch((again) => this.later(runId, chore, again, attempt + 1));
     }, this.#pauseMs(attempt));
     this.#waiting.set(runId, timer.unref());
+  }
+
+  isWaiting(runId: string): boolean {
+    return this.#waiting.has(runId);
   }
 
   forget(runId: string): void {

@@ -5,21 +5,23 @@
  *    when it is asked for. Nothing here can fail a run.
  * 2. Where a trace is follows from the id of its run and from what the engine has recorded, never from anything that
  *    a workflow returned.
- * 3. A trace leaves with its run. The local file goes last: as long as it is there, the object in the store is owed
- *    a removal, also after a crash. Where the engine does not know which runs are retained, files leave by their age,
- *    and objects by a rule of the bucket.
+ * 3. A trace leaves with its run (departures.ts). Where the engine does not know which runs are retained, files leave by
+ *    their age, and objects by a rule of the bucket.
  */
 import type { Readable } from 'node:stream';
 import { setImmediate as others, setTimeout as pause } from 'node:timers/promises';
 import { DEFAULT_TRACE_LIMITS, type TraceLimits } from '../core/bounds/limits.js';
+import { monotonicMs } from '../core/clock.js';
 import { PerdureError } from '../core/errors.js';
 import { invariant } from '../core/invariant.js';
 import { type Log, silentLog } from '../core/log.js';
 import type { ClosedStatus, RunStatus } from '../core/run/run.js';
 import type { Engine, RunRef, RunSummary, RunWatch, TraceInfo, TracePlan } from '../engine.js';
 import { Background } from './background.js';
+import { Departures } from './departures.js';
 import { TraceFiles } from './files.js';
 import { grow } from './growth.js';
+import { LimitedLog } from './limited-log.js';
 import type { TraceMode } from './modes.js';
 import { ObjectStore, type ObjectStoreSettings } from './object-store.js';
 import { Retries } from './retries.js';
@@ -59,15 +61,22 @@ export class Traces {
   readonly #engine: Engine;
   readonly #mode: TraceMode;
   readonly #limits: TraceLimits;
-  readonly #log: Log;
+  readonly #log: LimitedLog;
   readonly #perRun = new OneAtATime();
+  /** What is being saved, so that all who ask for it meanwhile wait once. */
+  readonly #saves = new Map<string, Promise<TraceInfo>>();
   readonly #builds: SomeAtATime;
+  /** What nobody waits for. It has its turn here before it has the run's. */
+  readonly #chores: SomeAtATime;
   readonly #background: Background;
   readonly #retries: Retries;
   readonly #stopWatching: () => void;
-  readonly #swept: Promise<void>;
+  /** Absent where nobody knows when runs leave; files expire there. */
+  readonly #departures: Departures | undefined;
   readonly #expiry: NodeJS.Timeout | undefined;
+  #expired: Promise<void> | undefined;
   #isClosed = false;
+  #storeFailedAt = Number.NEGATIVE_INFINITY;
   /** Callers who wait for a trace. */
   #awaited = 0;
 
@@ -87,19 +96,30 @@ export class Traces {
     this.#engine = engine;
     this.#mode = mode;
     this.#limits = limits;
-    this.#log = log;
+    this.#log = new LimitedLog(log);
     this.#builds = new SomeAtATime(limits.builtAtOnce);
-    this.#retries = new Retries(limits, log);
-    this.#background = new Background((run) => this.#writeBeforeAsked(run), limits.waitingRuns, log);
-    const removed = (runId: string) => void this.#removeOrLater(runId);
+    this.#chores = new SomeAtATime(limits.choresAtOnce);
+    this.#retries = new Retries(limits, this.#log);
+    this.#background = new Background((run) => this.#writeBeforeAsked(run), limits.waitingRuns, this.#log);
     const closed = (run: RunSummary) => {
       if (mode === 'all' || FAILED.has(run.status)) this.#background.add(run);
     };
     const isEager = mode === 'all' || mode === 'failed';
-    this.#stopWatching = watch?.watch(isEager ? { closed, removed } : { removed }) ?? (() => {});
     const isRetained = watch?.isRetained?.bind(watch);
-    this.#swept = isRetained ? this.#sweep(isRetained) : this.#expire();
-    if (!isRetained) this.#expiry = setInterval(() => void this.#expire(), limits.expireEveryMs).unref();
+    const shared = { files, store, perRun: this.#perRun, chores: this.#chores, retries: this.#retries };
+    if (isRetained) this.#departures = new Departures({ ...shared, isRetained, limits, log: this.#log });
+    else {
+      const expire = () => {
+        this.#expired = this.#expire();
+      };
+      expire();
+      this.#expiry = setInterval(expire, limits.expireEveryMs).unref();
+    }
+    const removed = (runId: string) => {
+      this.#background.forget(runId);
+      void this.#departures?.remove(runId);
+    };
+    this.#stopWatching = watch?.watch(isEager ? { closed, removed } : { removed }) ?? (() => {});
   }
 
   /**
@@ -116,7 +136,7 @@ export class Traces {
         this.#mode === 'off' ? 'This server keeps no traces' : `${run.workflowType} keeps no traces`;
       throw new PerdureError('TraceNotAvailableError', reason, { workflowId, runId });
     }
-    const saved = await this.#save(run);
+    const saved = await this.#save(run, { isAskedFor: true });
     const data = await this.#fetch(run, saved);
     if (data) return { source: 'remote', runId, data };
     const localPath = this.files.pathOf(runId);
@@ -126,7 +146,8 @@ export class Traces {
 
   /**
    * Where the trace of a run that has just closed is, for a caller who has waited for the run: traces that are written
-   * anyway are waited for, but not for long, and not by many at a time. Null when there is none by then.
+   * anyway are waited for, but not for long, and not by many at a time. A file is told while its upload goes on. Null when
+   * there is none by then.
    */
   async soon(run: RunRef & { status: ClosedStatus }): Promise<TraceInfo | null> {
     const isPlanned = this.#mode === 'all' || (this.#mode === 'failed' && FAILED.has(run.status));
@@ -136,12 +157,19 @@ export class Traces {
     try {
       return await Promise.race([
         this.#saveAtOnce(run),
-        pause(this.#limits.awaitedMs, null, { signal: over.signal, ref: false }),
+        pause(this.#limits.awaitedMs, undefined, { signal: over.signal, ref: false }).then(() =>
+          this.#savedSoFar(run),
+        ),
       ]);
     } finally {
       over.abort();
       this.#awaited--;
     }
+  }
+
+  async #savedSoFar({ runId }: RunRef): Promise<TraceInfo | null> {
+    const isThere = await this.files.has(runId).catch(() => false);
+    return isThere ? { local: this.files.pathOf(runId) } : null;
   }
 
   /** Never rejects: the run has ended well or badly whatever becomes of its trace. */
@@ -195,8 +223,10 @@ export class Traces {
     this.#retries.close();
     this.store?.close();
     await this.#background.close();
-    await this.#swept;
+    await this.#departures?.close();
+    await this.#expired;
     await this.#perRun.idle();
+    this.#log.flush();
   }
 
   async #writeBeforeAsked(run: RunSummary): Promise<void> {
@@ -220,16 +250,23 @@ export class Traces {
   }
 
   /** Sees to it that the trace is where it should be, and that the engine knows. */
-  #save(run: RunRef): Promise<TraceInfo> {
-    return this.#perRun.with(run.runId, async () => {
-      const known = await this.#recorded(run);
-      const local = this.files.pathOf(run.runId);
-      if (!(await this.files.has(run.runId))) await this.#builds.with(() => this.#build(run));
-      const remote = await this.#uploadOrLater(run, known.remote);
-      if (local !== known.local || remote !== known.remote)
-        await this.#engine.recordTrace(ref(run), { local, remote });
-      return { local, remote };
-    });
+  #save(run: RunRef, { isAskedFor = false } = {}): Promise<TraceInfo> {
+    const { runId } = run;
+    const underWay = this.#saves.get(runId);
+    if (underWay) return underWay;
+    const saved = this.#perRun
+      .with(runId, async () => {
+        const known = await this.#recorded(run);
+        const local = this.files.pathOf(runId);
+        if (!(await this.files.has(runId))) await this.#builds.with(() => this.#build(run));
+        const remote = await this.#uploadOrLater(run, known.remote, isAskedFor);
+        if (local !== known.local || remote !== known.remote)
+          await this.#engine.recordTrace(ref(run), { local, remote });
+        return { local, remote };
+      })
+      .finally(() => this.#saves.delete(runId));
+    this.#saves.set(runId, saved);
+    return saved;
   }
 
   async #recorded(run: RunRef): Promise<TraceInfo> {
@@ -252,17 +289,27 @@ export class Traces {
   }
 
   /** Where the trace is in the store; undefined when there is no store, or it cannot take the trace now. */
-  async #uploadOrLater(run: RunRef, known: string | undefined): Promise<string | undefined> {
+  async #uploadOrLater(
+    run: RunRef,
+    known: string | undefined,
+    isAskedFor: boolean,
+  ): Promise<string | undefined> {
     if (!this.store) return known;
     if (known !== undefined && this.store.holds(known)) return known;
+    if (this.#retries.isWaiting(run.runId)) return undefined;
     try {
+      // Traces that nobody has asked for would wait for a store that hangs one after the other.
+      if (!isAskedFor && this.#hasStoreJustFailed) throw new Error('the store has failed a moment ago');
       return await this.#upload(run.runId, this.store);
     } catch (error) {
-      this.#retries.later(run.runId, 'the trace of a run could not be uploaded', error, () =>
-        this.#uploadAgain(run),
-      );
+      const act = () => this.#chores.with(() => this.#uploadAgain(run));
+      this.#retries.later(run.runId, { failed: 'the trace of a run could not be uploaded', act }, error);
       return undefined;
     }
+  }
+
+  get #hasStoreJustFailed(): boolean {
+    return monotonicMs() - this.#storeFailedAt < this.#limits.storeIdleTimeoutMs;
   }
 
   async #upload(runId: string, store: ObjectStore): Promise<string> {
@@ -270,16 +317,20 @@ export class Traces {
     if (!found) throw new Error('its file is gone');
     try {
       await store.put(runId, found);
+    } catch (error) {
+      this.#storeFailedAt = monotonicMs();
+      throw error;
     } finally {
       await found.file.close();
     }
+    this.#storeFailedAt = Number.NEGATIVE_INFINITY;
     this.#retries.forget(runId);
     return store.uriOf(runId);
   }
 
   #uploadAgain(run: RunRef): Promise<void> {
     return this.#perRun.with(run.runId, async () => {
-      if (this.store && (await this.files.has(run.runId))) {
+      if (this.store && !this.#isClosed && (await this.files.has(run.runId))) {
         await this.#engine.recordTrace(ref(run), { remote: await this.#upload(run.runId, this.store) });
       }
     });
@@ -305,38 +356,6 @@ export class Traces {
       const { name, message } = error as Error;
       this.#log.warn({ runId, error: `${name}: ${message}` }, 'the trace of a run could not be fetched');
       return undefined;
-    }
-  }
-
-  async #removeOrLater(runId: string): Promise<void> {
-    this.#background.forget(runId);
-    this.#retries.forget(runId);
-    try {
-      await this.#remove(runId);
-    } catch (error) {
-      if (this.#isClosed) return;
-      this.#retries.later(runId, 'the trace of a run that has left could not be removed', error, () =>
-        this.#remove(runId),
-      );
-    }
-  }
-
-  #remove(runId: string): Promise<void> {
-    return this.#perRun.with(runId, async () => {
-      if (this.store && (await this.files.has(runId))) await this.store.remove(runId);
-      await this.files.remove(runId);
-    });
-  }
-
-  /** Removes what runs left behind that were removed when the last process ended, or while none was there. */
-  async #sweep(isRetained: RunWatch['isRetained']): Promise<void> {
-    try {
-      for await (const runId of this.files.runs()) {
-        if (this.#isClosed) return;
-        if (!isRetained(runId)) await this.#removeOrLater(runId);
-      }
-    } catch (error) {
-      this.#log.warn({ err: error }, 'the folder of traces could not be swept');
     }
   }
 

@@ -30,6 +30,10 @@ export class SomeAtATime {
 
   constructor(private free: number) {}
 
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   async with<T>(work: () => Promise<T>): Promise<T> {
     if (this.free > 0) this.free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -6,12 +6,12 @@
  * supervisor starts another one, and the runs go on there by replay.
  */
 import { writeSync } from 'node:fs';
-import { inspect } from 'node:util';
 import { toFailure } from '../core/history/failure.js';
 import type { Log } from '../core/log.js';
 import { unheardSdk } from '../telemetry/api.js';
 import { LoadError } from './loading/load-error.js';
 import { type LoadedWorkflows, loadWorkflows } from './loading/loader.js';
+import { logLine } from './log-line.js';
 import { type ClosingRun, type FromChild, LOG_MARK, type ToChild } from './supervision/child-protocol.js';
 import { endWithParent } from './watchdog/parent.js';
 
@@ -144,22 +144,10 @@ function takeChannel(): (message: FromChild) => void {
 
 function childLog(): Log {
   const say = (level: keyof Log) => (fields: object, message: string) => {
-    process.stdout.write(`${LOG_MARK}${logLine(level, fields, message)}\n`);
+    // User code may have left a line without its end.
+    process.stdout.write(`\n${LOG_MARK}${logLine(level, fields, message)}\n`);
   };
   return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
-}
-
-/** What libraries say has fields of any kind, and no line of theirs may end the process. */
-export function logLine(level: keyof Log, fields: object, message: string): string {
-  try {
-    return JSON.stringify([level, fields, message]);
-  } catch {
-    return JSON.stringify([
-      level,
-      { fields: inspect(fields, { breakLength: Number.POSITIVE_INFINITY }) },
-      message,
-    ]);
-  }
 }
 
 /** Of anything that user code throws: whoever cannot say what it was could not say whose it was either. */

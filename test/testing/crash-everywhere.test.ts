@@ -115,6 +115,19 @@ describe('bugs put in on purpose', () => {
     await expect(crashEverywhere(env, async () => 1, { point: 'at noon' })).rejects.toThrow(
       '"at noon" is no point',
     );
+    for (const point of ['late commit 1', 'crash after step 1']) {
+      await expect(crashEverywhere(env, async () => 1, { point })).rejects.toThrow('is no point');
+    }
+  });
+
+  test('a point that there is none of is told', async () => {
+    const program = paying(true);
+    const { commits } = await crashEverywhere(env, program, { point: 'crash after commit 1' });
+    for (const beyond of [`crash after commit ${commits + 50}`, 'crash after commit 1 + twice step 999']) {
+      await expect(crashEverywhere(env, program, { point: beyond })).rejects.toThrow(
+        `nothing went wrong at ${beyond.split(' + ').at(-1)}`,
+      );
+    }
   });
 });
 

@@ -148,18 +148,20 @@ export interface TraceLimits {
   eventsPerPage: number;
   /** Where the engine does not tell when runs leave, files do after this time; they are made again when asked for. */
   unwatchedFileMs: number;
-  /** How often those are looked for. */
+  /** How often those are looked for, and removals that are still owed. */
   expireEveryMs: number;
-  /** Uploads and removals that failed and wait to be tried again. */
+  /** Uploads and removals that failed and wait to be tried again, and as many removals that wait for their first try. */
   waitingRetries: number;
-  /** After these an upload waits until somebody asks for the trace, and a removal until the next start. */
+  /** After these an upload waits until somebody asks for the trace, and a removal until they are next looked for. */
   retries: number;
+  /** Of those that nobody waits for, at the same time: each may hold a file and a connection for as long as a store hangs. */
+  choresAtOnce: number;
   firstRetryMs: number;
   maxRetryMs: number;
   storeConnectTimeoutMs: number;
-  /** Without a byte from the object store. */
+  /** Without a byte from the object store; an upload may take longer, by its size. */
   storeIdleTimeoutMs: number;
-  /** One upload, one removal, or the start of an answer. */
+  /** One removal, one upload of a small trace, or the start of an answer, with all tries of the client. */
   storeTimeoutMs: number;
   /** An object beyond this is no trace: several times the largest history. */
   storedBytes: number;
@@ -179,6 +181,7 @@ export const DEFAULT_TRACE_LIMITS: TraceLimits = {
   expireEveryMs: 3_600_000,
   waitingRetries: 10_000,
   retries: 10,
+  choresAtOnce: 8,
   firstRetryMs: 1_000,
   maxRetryMs: 300_000,
   storeConnectTimeoutMs: 3_000,

@@ -74,7 +74,10 @@ function traceLogRoute(app: FastifyInstance, { engine, traces }: RouteContext, s
       }
       const { data, ...place } = await traces.find(run, { isInlined: inline });
       if (!data) return reply.send(place);
-      return reply.header('content-type', JSON_TYPE).send(Readable.from(inlined(place, data)));
+      const answer = Readable.from(inlined(place, data));
+      // A caller who has gone before it began to be read leaves nobody else to end it.
+      answer.once('close', () => data.destroy());
+      return reply.header('content-type', JSON_TYPE).send(answer);
     },
   );
 }

@@ -43,6 +43,9 @@ export type FromChild =
  */
 export const LOG_MARK = '\u001e';
 
+/** Of what a process prints: the rest of a longer line is dropped. */
+export const MAX_LINE_LENGTH = 8_192;
+
 /**
  * A channel of its own carries signs of life, one character each, from the watchdog's thread, which user code cannot
  * block: a process that gives none does not run at all.

@@ -4,9 +4,8 @@
  */
 import type { Readable } from 'node:stream';
 import type { Log } from '../../core/log.js';
-import { LOG_MARK } from './child-protocol.js';
+import { LOG_MARK, MAX_LINE_LENGTH } from './child-protocol.js';
 
-const MAX_LINE_LENGTH = 8_192;
 const MAX_LINES_PER_SECOND = 500;
 const MAX_LAST_LINES = 12;
 
@@ -34,7 +33,7 @@ export function forwardOutput(
   let line = '';
   let windowStartedAt = 0;
   let linesInWindow = 0;
-  let droppedBytes = 0;
+  let dropped = 0;
 
   const emit = (text: string) => {
     linesInWindow++;
@@ -55,27 +54,30 @@ export function forwardOutput(
     if (now - windowStartedAt >= 1_000) {
       windowStartedAt = now;
       linesInWindow = 0;
-      if (droppedBytes > 0)
-        log.warn({ worker: pid }, `the worker prints too much: ${droppedBytes} characters were dropped`);
-      droppedBytes = 0;
+      if (dropped > 0)
+        log.warn({ worker: pid }, `the worker prints too much: ${dropped} characters were dropped`);
+      dropped = 0;
     }
     let start = 0;
     while (linesInWindow < MAX_LINES_PER_SECOND) {
       const end = chunk.indexOf('\n', start);
       const piece = chunk.slice(start, end < 0 ? undefined : end);
-      if (line.length < MAX_LINE_LENGTH) line += piece.slice(0, MAX_LINE_LENGTH - line.length);
+      const kept = piece.slice(0, MAX_LINE_LENGTH - line.length);
+      line += kept;
+      dropped += piece.length - kept.length;
       if (end < 0) return;
-      emit(line);
+      // A record ends the line before it, and mostly there is none.
+      if (line !== '' || chunk[end + 1] !== LOG_MARK) emit(line);
       line = '';
       start = end + 1;
     }
-    droppedBytes += chunk.length - start;
+    dropped += chunk.length - start;
     line = '';
   });
   stream.on('end', () => {
     if (line !== '') emit(line);
-    if (droppedBytes > 0)
-      log.warn({ worker: pid }, `the worker printed too much: ${droppedBytes} characters were dropped`);
+    if (dropped > 0)
+      log.warn({ worker: pid }, `the worker printed too much: ${dropped} characters were dropped`);
   });
   stream.on('error', () => {});
 }

@@ -36,6 +36,7 @@ export const reject = define('reject', async () => { void Promise.reject(new Err
 export const late = define('late', async () => { setTimeout(() => { throw new Error('after the end'); }, 20); return 'done'; });
 export const flood = define('flood', async () => { for (let i = 0; i < 200; i++) console.log('x'.repeat(1_000_000)); return 'flooded'; });
 export const say = define('say', async () => { console.log('on stdout'); console.error('on stderr'); stepContext().log.info('in the log', { a: 1 }); });
+export const long = define('long', async () => { process.stdout.write('unfinished'); stepContext().log.error('long', { token: 'x'.repeat(100_000) }); });
 export const env = define('env', async () => ({ env: process.env, argv: process.argv, send: typeof process.send }));
 export const slow = define('slow', async () => { await sleep(300); return 'in time'; });
 export const stubborn = define('stubborn', async () => { await sleep(60_000); });

@@ -64,6 +64,20 @@ describe('a worker', () => {
     });
   });
 
+  test('keeps what a long line of its log is, also after a line that has no end', async () => {
+    const worker = await start();
+    worker.send(step('long'));
+    await source.answer(worker);
+    await supervisor!.stop(1_000);
+    expect(said(/^unfinished$/)).toMatchObject({ level: 'info' });
+    const fields = {
+      step: 'long',
+      workflowId: 'fine-1',
+      token: expect.stringContaining('100000 characters'),
+    };
+    expect(said(/^long$/)).toMatchObject({ level: 'error', fields });
+  });
+
   test('may print without end', async () => {
     const worker = await start();
     const before = process.memoryUsage().rss;
@@ -72,6 +86,7 @@ describe('a worker', () => {
     await supervisor!.stop(1_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 2 ** 20);
     for (const { message } of lines) expect(message.length).toBeLessThan(10_000);
+    expect(said(/^the worker print(s|ed) too much: \d+ characters were dropped$/)).toBeDefined();
   });
 
   test('comes back by itself when the server was away', async () => {
