@@ -240,6 +240,14 @@ describe('sendHttpRequest', () => {
     expect(inspect(error)).not.toMatch(/part|pässwörd/);
   });
 
+  test('messages of errors have no query in them, which may be a key', async () => {
+    for (const url of ['/status?code=500&key=secret', '/loop?key=secret', '/large?key=secret']) {
+      const error = await sendHttpRequest({ url: base + url }).catch((thrown: Error) => thrown);
+      expect(error).toMatchObject({ message: expect.stringContaining(base + url.split('?')[0]) });
+      expect((error as Error).message).not.toContain('secret');
+    }
+  });
+
   test('ends a loop of redirects, and an answer that is too large', async () => {
     await expect(sendHttpRequest({ url: `${base}/loop` })).rejects.toThrow('redirects more than 5 times');
     await expect(sendHttpRequest({ url: `${base}/large` })).rejects.toThrow('more than 10485760 bytes');

@@ -11,7 +11,7 @@ import { markRetryAfter } from '../core/run/retry.js';
 import { FatalError } from './errors.js';
 import { filledIn } from './header-templates.js';
 import type { HttpRequest, HttpResponse, ResponseOptions } from './http.js';
-import { type Answer, exchange } from './outbound/exchange.js';
+import { type Answer, exchange, named } from './outbound/exchange.js';
 import { type Step, step } from './step.js';
 import { stepContext } from './step-context.js';
 
@@ -56,7 +56,7 @@ export class HttpError extends Error {
     readonly body: unknown,
     retryAfterMs?: number,
   ) {
-    super(`${url} answered ${status}`);
+    super(`${named(new URL(url))} answered ${status}`);
     this.name = 'HttpError';
     this.nonRetryable = status !== 408 && status !== 429 && status < 500;
     if (retryAfterMs !== undefined) markRetryAfter(this, retryAfterMs);
@@ -109,10 +109,10 @@ async function send(request: Sent): Promise<HttpResponse> {
     }
     response.discard();
     if (redirects === MAX_REDIRECTS)
-      throw new FatalError(`${request.url} redirects more than ${MAX_REDIRECTS} times`);
+      throw new FatalError(`${named(checkUrl(request.url))} redirects more than ${MAX_REDIRECTS} times`);
     const target = checkUrl(location, url);
     if (url.protocol === 'https:' && target.protocol === 'http:') {
-      throw new FatalError(`${url.href} redirects from https to http`);
+      throw new FatalError(`${named(url)} redirects from https to http`);
     }
     const keepsMethod = response.status === 307 || response.status === 308;
     if (!keepsMethod && method !== 'GET' && method !== 'HEAD') {
@@ -122,7 +122,7 @@ async function send(request: Sent): Promise<HttpResponse> {
     }
     if (target.origin !== url.origin) {
       if (body !== undefined)
-        throw new FatalError(`${url.href} redirects a request with a body to ${target.origin}`);
+        throw new FatalError(`${named(url)} redirects a request with a body to ${target.origin}`);
       for (const name of [...headers.keys()]) if (!CROSSING_HEADERS.has(name)) headers.delete(name);
     }
     url = target;
@@ -208,7 +208,7 @@ function readBody(
     return JSON.parse(text);
   } catch {
     if (how === 'auto') return text;
-    throw new FatalError(`${url.href} answers something that is not JSON`);
+    throw new FatalError(`${named(url)} answers something that is not JSON`);
   }
 }
 

@@ -309,7 +309,7 @@ export class Traces {
   }
 
   get #hasStoreJustFailed(): boolean {
-    return monotonicMs() - this.#storeFailedAt < this.#limits.storeIdleTimeoutMs;
+    return monotonicMs() - this.#storeFailedAt < this.#limits.storeRestMs;
   }
 
   async #upload(runId: string, store: ObjectStore): Promise<string> {

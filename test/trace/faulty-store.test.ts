@@ -159,7 +159,7 @@ describe('an upload', () => {
   it('that fails for many runs is tried again for some at a time, and told for some', async () => {
     await open({
       mode: 'all',
-      limits: { storeIdleTimeoutMs: 30_000, firstRetryMs: 200, maxRetryMs: 200, choresAtOnce: 3 },
+      limits: { firstRetryMs: 200, maxRetryMs: 200, choresAtOnce: 3 },
     });
     store.on('PUT', answer(503));
     const runs: RunRef[] = [];

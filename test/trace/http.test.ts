@@ -8,6 +8,7 @@ import { complete } from '../../src/embedded/scripted-worker.fixture.js';
 import type { RunRef } from '../../src/engine.js';
 import { createServer, type HttpServer } from '../../src/http/index.js';
 import { Bucket, CREDENTIALS } from './bucket.js';
+import { FaultyStore } from './faulty-store.js';
 import { Scene, type SceneOptions } from './scene.js';
 
 let scene: Scene;
@@ -169,6 +170,29 @@ describe('where there are no traces', () => {
       status: 404,
       body: { error: 'TraceNotAvailableError', ...run },
     });
+  });
+});
+
+describe('a caller who has gone', () => {
+  it('leaves no connection to the store behind', async () => {
+    const store = await FaultyStore.start();
+    try {
+      await serve({ mode: 'on-demand', store: store.settings });
+      const run = await scene.run();
+      const gone = new AbortController();
+      const asked = new Promise<() => void>((resolve) => {
+        store.on('GET', (_request, response) => resolve(() => void response.write('{')));
+      });
+      const path = `${paths(run).latest}/trace-log`;
+      const call = fetch(server.url + path, { signal: gone.signal }).catch(() => {});
+      const begin = await asked;
+      gone.abort();
+      await call;
+      begin();
+      await vi.waitFor(() => expect(store.pending).toBe(0), 5_000);
+    } finally {
+      await store.stop();
+    }
   });
 });
 

@@ -161,6 +161,9 @@ export interface TraceLimits {
   storeConnectTimeoutMs: number;
   /** Without a byte from the object store; an upload may take longer, by its size. */
   storeIdleTimeoutMs: number;
+  /** After an upload has failed, traces that nobody has asked for are not uploaded at once for this long: a store that hangs
+   * would hold up their files. */
+  storeRestMs: number;
   /** One removal, one upload of a small trace, or the start of an answer, with all tries of the client. */
   storeTimeoutMs: number;
   /** An object beyond this is no trace: several times the largest history. */
@@ -186,6 +189,7 @@ export const DEFAULT_TRACE_LIMITS: TraceLimits = {
   maxRetryMs: 300_000,
   storeConnectTimeoutMs: 3_000,
   storeIdleTimeoutMs: 10_000,
+  storeRestMs: 60_000,
   storeTimeoutMs: 60_000,
   storedBytes: 256 * 1024 * 1024,
   inlinedBytes: 64 * 1024 * 1024,

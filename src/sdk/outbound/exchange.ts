@@ -34,6 +34,9 @@ export class BlockedAddressError extends Error {
   }
 }
 
+/** As messages name it, which end up in logs: a query often has a key in it. */
+export const named = ({ origin, pathname }: URL): string => origin + pathname;
+
 let isAllowed: (address: string) => boolean = isPublicAddress;
 
 /** For this process, by whoever runs it. */
@@ -140,7 +143,7 @@ async function readText(url: URL, body: Readable): Promise<string> {
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     if (bytes > MAX_RESPONSE_BYTES)
-      throw new FatalError(`${url.href} answers more than ${MAX_RESPONSE_BYTES} bytes`);
+      throw new FatalError(`${named(url)} answers more than ${MAX_RESPONSE_BYTES} bytes`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
