@@ -25,7 +25,7 @@ import type { Outbox, Sender } from '../life/outbox.js';
 import type { Piece } from '../life/piecemeal.js';
 import type { Relations } from '../life/relations.js';
 import { childrenAskedFor, keptEvents } from '../state/reset-point.js';
-import { applyEvent, initialState, type RunState } from '../state/run-state.js';
+import { applyEvent, initialState, type PendingStep, type RunState } from '../state/run-state.js';
 import { ActiveRun } from '../store/active-run.js';
 import type { RunRow } from '../store/tables/run-row.js';
 
@@ -59,6 +59,7 @@ export class Reset {
     const later = this.#signalsOfLaterRuns(base);
     const currentHistory = current.key === base.key ? [] : tables.history.read(current.key, 0);
     const outcomes = this.#childOutcomes(state.children);
+    const askers = current.key === base.key ? askersOf(current) : NOBODY;
     if (!current.isClosed) this.#end(current, runId, point);
     const baseEnd = current.key === base.key ? current.unsaved : [];
     const cutOff = [...history, ...baseEnd].slice(kept.length);
@@ -79,7 +80,6 @@ export class Reset {
     const run = new ActiveRun(runs.nextKey(), state);
     run.beginsWith(kept);
     run.format = base.format ?? undefined;
-    // What it asks for again before its first turn was asked for by that code.
     run.version = base.version === null ? undefined : versionFromText(base.version);
     runs.add(run);
     this.kernel.trees.started(state);
@@ -104,6 +104,7 @@ export class Reset {
         ...(cutOffChildren.size > 0 && { cutOffChildren: [...cutOffChildren] }),
       },
     });
+    for (const step of state.steps.values()) keepCode(run, step, askers.get(step.scheduledEventId));
     if (state.paused) {
       append({ type: 'WORKFLOW_EXECUTION_SIGNALED', attributes: { signalName: RESUME_SIGNAL, input: [] } });
     }
@@ -209,6 +210,31 @@ export class Reset {
       .filter((later) => later > key)
       .flatMap((later) => signalsIn(cameToItself(tables.history.read(later, 0))));
   }
+}
+
+const NOBODY: ReadonlyMap<number, string> = new Map();
+
+/** The code that has asked for each of the steps that are open, by the ids of its versions. */
+function askersOf({ state, version }: ActiveRun): ReadonlyMap<number, string> {
+  const askers = new Map<number, string>();
+  for (const { scheduledEventId, delivery } of state.steps.values()) {
+    const codeId = delivery.codeId ?? version?.id;
+    if (codeId !== undefined) askers.set(scheduledEventId, codeId);
+  }
+  return askers;
+}
+
+/** A step that the new run takes over stays with the code that asked for it; where nobody knows, that of the last turn may have. */
+function keepCode(
+  run: ActiveRun,
+  { scheduledEventId, delivery }: PendingStep,
+  asker: string | undefined,
+): void {
+  const ofLastTurn = run.version?.id;
+  if (ofLastTurn === undefined || asker === ofLastTurn) return;
+  delivery.codeId = asker ?? ofLastTurn;
+  if (asker === undefined) delivery.isCodeGuessed = true;
+  run.changedSteps.add(scheduledEventId);
 }
 
 /** Without what a reset has handed on to the run, which stands before the first turn that follows. */

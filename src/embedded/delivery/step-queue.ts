@@ -45,6 +45,9 @@ export function needOf(run: ActiveRun, { stepName, delivery }: PendingStep): Tas
   return stepNeed(workflowType, stepName, askedBy(run, delivery), delivery.refused?.by);
 }
 
+/** Whether it was this code, by the id of its version, whose turn asked for the step: that is known for certain. */
+export const isAskedBy = (codeId: string, run: ActiveRun, delivery: Delivery): boolean =>
+  delivery.isCodeGuessed !== true && askedBy(run, delivery) === codeId;
+
 /** The code whose turn asked for the step, by the id of its version. */
-export const askedBy = ({ version }: ActiveRun, { codeId }: Delivery): string | undefined =>
-  codeId ?? version?.id;
+const askedBy = ({ version }: ActiveRun, { codeId }: Delivery): string | undefined => codeId ?? version?.id;

@@ -24,7 +24,7 @@ import type { AttemptReports } from './attempt-reports.js';
 import type { BegunTurns } from './begun-turns.js';
 import { type StepCosts, withCosts } from './step-costs.js';
 import { attemptDeadline, type StepEndings, type StepTimeout } from './step-endings.js';
-import { askedBy, type StepQueue } from './step-queue.js';
+import { isAskedBy, type StepQueue } from './step-queue.js';
 
 /** Attempts that are taken from a lost worker before others get their turn. */
 const LOST_AT_ONCE = 100;
@@ -205,7 +205,7 @@ export class StepDelivery {
   refused(worker: WorkerConnection, attempt: StepAttempt, failure: Failure): void {
     const current = this.#underWay(worker, attempt);
     const { id } = worker.version;
-    const isItsOwn = current && askedBy(current.run, current.step.delivery) === id;
+    const isItsOwn = current && isAskedBy(id, current.run, current.step.delivery);
     if (!current || isItsOwn || !this.#take(worker, attempt)) {
       this.failed(worker, attempt, failure);
       return;

@@ -41,6 +41,8 @@ export interface Delivery {
   costs?: CostRecord[];
   /** The code that asked for it, once another one has made a turn of the run; until then it is that of the run. */
   codeId?: string;
+  /** That it was that code is the best guess: a reset has taken the step over from a run that no longer knew. */
+  isCodeGuessed?: true;
   /** Code that its input does not fit, by the ids of its versions, and what the last of it said. */
   refused?: { by: string[]; failure: Failure };
 }

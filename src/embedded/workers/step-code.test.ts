@@ -129,6 +129,42 @@ it('a reset run keeps its open steps for the code that asked for them', async ()
   expect(young.pending('step')).toEqual([]);
 });
 
+describe('when other code has made a turn of the run before it is reset', () => {
+  /** Code v1 has asked for two steps, one of which is done; then v2 makes a turn, and the run goes back to what was done. */
+  async function reset(isClosed: boolean) {
+    const old = of('v1');
+    const run = await start('a');
+    await old.turn(step(1, 'work'), step(2, 'other'));
+    const [work] = [await old.next('step'), await old.next('step')];
+    old.completeStep(work);
+    await old.turn();
+    await settled();
+    old.say({ kind: 'draining' });
+    const young = of('v2');
+    await engine.signal(run, 'go', []);
+    await young.turn();
+    await settled();
+    if (isClosed) await engine.terminate(run, 'enough');
+    const again = of('v1');
+    await engine.reset(run, { stepName: 'work' });
+    return { again, young };
+  }
+
+  it('the open steps are still of the code that asked for them', async () => {
+    const { again, young } = await reset(false);
+    expect(await again.next('step')).toMatchObject({ stepName: 'other' });
+    expect(young.pending('step')).toEqual([]);
+  });
+
+  it('nobody who refuses them fails them, where it is not known any more who asked', async () => {
+    const { again, young } = await reset(true);
+    await settled();
+    const [first, other] = young.pending('step').length > 0 ? [young, again] : [again, young];
+    refuse(first, await first.next('step'));
+    expect(await other.next('step')).toMatchObject({ stepName: 'other', attempt: 1 });
+  });
+});
+
 describe('while all slots of the code are taken', () => {
   it('the step waits for one, and goes to other code when that takes long', async () => {
     const busy = of('v1', { steps: 1 });
