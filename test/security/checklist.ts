@@ -21,6 +21,7 @@ const LINK = 'src/link/link.test.ts';
 const STREAM = 'test/stream/stream.test.ts';
 const LOAD = 'test/stream/load.test.ts';
 const TRACES = 'test/trace/traces.test.ts';
+const FAULTY_STORE = 'test/trace/faulty-store.test.ts';
 const LIMITS = 'test/contract/cases/limits.ts';
 const SCENARIOS = 'test/overload/scenarios.ts';
 
@@ -298,7 +299,13 @@ export const INPUT: Record<string, Row> = {
       ['src/http/routes/start.test.ts', 'fetches no reference'],
     ],
   },
-  N10: { attack: 'lines forged in the log', shown: [[INSIDE, 'that callers send is in no line of the log']] },
+  N10: {
+    attack: 'lines forged in the log',
+    shown: [
+      [INSIDE, 'that callers send is in no line of the log'],
+      ['src/cli/sentences.test.ts', 'leaves a line of user code alone'],
+    ],
+  },
   N11: {
     attack: 'answers that a browser takes for a page',
     shown: [
@@ -338,6 +345,17 @@ export const FILES: Record<string, Row> = {
     shown: [
       [TRACES, 'takes the file with the run'],
       [TRACES, 'is made up for at the next start'],
+      [FAULTY_STORE, 'that were given up are made later, without a start'],
+      [FAULTY_STORE, 'is swept although something in it cannot be removed'],
+    ],
+  },
+  P07: {
+    attack: 'an object store that lies, hangs or never ends, or whoever answers in its place',
+    shown: [
+      [FAULTY_STORE, 'is no trace: %s'],
+      [FAULTY_STORE, 'costs no memory when the refusal has no end'],
+      [FAULTY_STORE, 'is none unless a store has taken it'],
+      [FAULTY_STORE, 'that hangs is waited for once by all who ask'],
     ],
   },
 };
@@ -394,6 +412,14 @@ export const OUTGOING: Record<string, Row> = {
       [OUTBOUND, 'is reached where the operator allows it'],
       [OUTBOUND, 'may be allowed by its network'],
     ],
+  },
+  O09: {
+    attack: 'secrets in errors of requests',
+    shown: [
+      [HTTP_STEPS, 'a secret of the environment with %s in it is not told'],
+      [HTTP_STEPS, 'messages of errors have no query in them'],
+    ],
+    because: 'what a service says in its answer is kept as it is, also if it repeats what it was sent',
   },
 };
 

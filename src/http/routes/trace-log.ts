@@ -1,5 +1,5 @@
 /** The trace of a closed run: inlined from the object store, or the path of the local file. */
-import { Readable } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { PerdureError } from '../../core/errors.js';
@@ -74,17 +74,22 @@ function traceLogRoute(app: FastifyInstance, { engine, traces }: RouteContext, s
       }
       const { data, ...place } = await traces.find(run, { isInlined: inline });
       if (!data) return reply.send(place);
-      const answer = Readable.from(inlined(place, data));
-      // A caller who has gone before it began to be read leaves nobody else to end it.
-      answer.once('close', () => data.destroy());
-      return reply.header('content-type', JSON_TYPE).send(answer);
+      return reply.header('content-type', JSON_TYPE).send(inlined(place, data));
     },
   );
 }
 
-/** Passed on as it comes: a trace may be as large as a history, and many may be asked for at once. */
-async function* inlined(place: object, data: Readable): AsyncGenerator<string | Buffer> {
-  yield `${JSON.stringify(place).slice(0, -1)},"data":`;
-  yield* data as AsyncIterable<Buffer>;
-  yield '}';
+/**
+ * Passed on as it comes: a trace may be as large as a history, and many may be asked for at once. It ends with its reader,
+ * also while it waits for a store that has stopped in the middle.
+ */
+function inlined(place: object, data: Readable): Readable {
+  const answer = new Transform({
+    transform: (chunk, _encoding, done) => done(null, chunk),
+    flush: (done) => done(null, '}'),
+  });
+  answer.push(`${JSON.stringify(place).slice(0, -1)},"data":`);
+  // Whoever reads it is told of a failure.
+  pipeline(data, answer, () => {});
+  return answer;
 }
