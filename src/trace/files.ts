@@ -8,8 +8,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { chmod, type FileHandle, lstat, open, opendir, rename, statfs, unlink } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
+import { PerdureError } from '../core/errors.js';
 import { invariant } from '../core/invariant.js';
 import { makeFolder } from '../core/make-folder.js';
 import { isRunId } from '../core/values/names.js';
@@ -30,9 +31,12 @@ export class TraceFiles {
   readonly #own = randomBytes(6).toString('hex');
   #writes = 0;
 
-  private constructor(readonly folder: string) {}
+  private constructor(
+    readonly folder: string,
+    private readonly lowWaterBytes: number,
+  ) {}
 
-  static async open(dataDir: string): Promise<TraceFiles> {
+  static async open(dataDir: string, lowWaterBytes = 0): Promise<TraceFiles> {
     const folder = join(resolve(dataDir), 'traces');
     try {
       makeFolder(folder, 0o700);
@@ -47,7 +51,7 @@ export class TraceFiles {
       throw new TraceFolderError(`${folder} is not a folder of its own: remove it, and start again`);
     }
     await chmod(folder, 0o700);
-    return new TraceFiles(folder);
+    return new TraceFiles(folder, lowWaterBytes);
   }
 
   /** What the paths of all files begin with. */
@@ -60,8 +64,27 @@ export class TraceFiles {
     return `${this.placeOfAll}${runId}.json`;
   }
 
-  /** Writes the file as a whole, in place of whatever has its name. One write of a run at a time. */
+  async hasSpace(): Promise<boolean> {
+    if (this.lowWaterBytes === 0) return true;
+    // A folder that cannot be asked says so when it is written to.
+    const disk = await statfs(this.folder).catch(() => undefined);
+    return !disk || disk.bavail * disk.bsize >= this.lowWaterBytes;
+  }
+
+  /**
+   * Writes the file as a whole, in place of whatever has its name. One write of a run at a time.
+   * @throws StorageFullError
+   */
   async write(runId: string, text: Iterable<string>): Promise<void> {
+    if (!(await this.hasSpace())) throw storageFull(runId);
+    try {
+      await this.#write(runId, text);
+    } catch (error) {
+      throw isOneOf(error, 'ENOSPC', 'EDQUOT') ? storageFull(runId) : error;
+    }
+  }
+
+  async #write(runId: string, text: Iterable<string>): Promise<void> {
     const path = this.pathOf(runId);
     // Of this write alone: what another one may have left in its place must not stand in the way.
     const unfinished = join(this.folder, `.${runId}.${this.#own}.${++this.#writes}.tmp`);
@@ -158,6 +181,13 @@ export class TraceFiles {
     }
   }
 }
+
+const storageFull = (runId: string): PerdureError =>
+  new PerdureError(
+    'StorageFullError',
+    'the disk of the server is full or nearly full: traces are made again when there is space',
+    { runId },
+  );
 
 function isOneOf(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException).code ?? '');

@@ -81,8 +81,8 @@ export class Traces {
   #awaited = 0;
 
   static async open(options: TracesOptions): Promise<Traces> {
-    const files = await TraceFiles.open(options.dataDir);
     const limits = { ...DEFAULT_TRACE_LIMITS, ...options.limits };
+    const files = await TraceFiles.open(options.dataDir, limits.lowWaterBytes);
     const store = options.store && (await ObjectStore.open(options.store, limits));
     return new Traces(options, limits, files, store);
   }
@@ -126,6 +126,7 @@ export class Traces {
    * The trace of a closed run, made now if it is not there yet.
    * @throws TraceNotAvailableError there are no traces, or the workflow wants none
    * @throws WorkflowNotFoundError the run has left meanwhile
+   * @throws StorageFullError it is not there, and there is no space to make it
    */
   async find(run: RunSummary, { isInlined = false } = {}): Promise<TraceLog> {
     const { workflowId, runId } = run;
@@ -260,7 +261,9 @@ export class Traces {
         const local = this.files.pathOf(runId);
         if (!(await this.files.has(runId))) await this.#builds.with(() => this.#build(run));
         const remote = await this.#uploadOrLater(run, known.remote, isAskedFor);
-        if (local !== known.local || remote !== known.remote)
+        const isNews = local !== known.local || remote !== known.remote;
+        // On a full disk it would wait until there is space, and whoever asks with it.
+        if (isNews && (await this.files.hasSpace()))
           await this.#engine.recordTrace(ref(run), { local, remote });
         return { local, remote };
       })

@@ -4,9 +4,11 @@ import { createServer as createNetServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newRunId } from '../../src/core/values/id.js';
+import type { EmbeddedEngine } from '../../src/embedded/index.js';
 import { complete } from '../../src/embedded/scripted-worker.fixture.js';
-import type { RunRef } from '../../src/engine.js';
+import type { Engine, RunRef } from '../../src/engine.js';
 import { createServer, type HttpServer } from '../../src/http/index.js';
+import { Traces } from '../../src/trace/index.js';
 import { Bucket, CREDENTIALS } from './bucket.js';
 import { FaultyStore } from './faulty-store.js';
 import { Scene, type SceneOptions } from './scene.js';
@@ -170,6 +172,42 @@ describe('where there are no traces', () => {
       status: 404,
       body: { error: 'TraceNotAvailableError', ...run },
     });
+  });
+});
+
+describe('with little space left', () => {
+  it('makes no trace, says so, and gives those that are there', async () => {
+    await serve({ mode: 'on-demand' });
+    const run = await scene.run();
+    await get(`${paths(run).latest}/trace-log`);
+    const other = await scene.run();
+    await server.close();
+    await scene.traces.close();
+    // What is there and what there is not are told without a word to a store that may take nothing.
+    const seen = (engine: EmbeddedEngine): Engine =>
+      new Proxy(engine, {
+        get(target, name) {
+          if (name === 'recordTrace') return () => new Promise(() => {});
+          const value = Reflect.get(target, name, target) as unknown;
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    const limits = { lowWaterBytes: Number.MAX_SAFE_INTEGER };
+    const traces = await Traces.open({
+      ...{ engine: seen(scene.engine), mode: 'on-demand', dataDir: scene.dataDir, limits },
+    });
+    server = createServer({ engine: scene.engine, traces });
+    await server.listen({ host: '127.0.0.1', port: 0 });
+    const body = { source: 'local', runId: run.runId, localPath: scene.path(run) };
+    expect(await get(`${paths(run).latest}/trace-log`)).toEqual({ status: 200, body });
+    writeFileSync(scene.path(other), '{}');
+    expect(await get(`${paths(other).latest}/trace-log`)).toMatchObject({ status: 200 });
+    rmSync(scene.path(other));
+    const refused = await fetch(`${server.url}${paths(other).latest}/trace-log`);
+    expect(refused.status).toBe(507);
+    expect(refused.headers.get('retry-after')).not.toBeNull();
+    expect(await refused.json()).toMatchObject({ error: 'StorageFullError', runId: other.runId });
+    await traces.close();
   });
 });
 

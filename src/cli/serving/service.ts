@@ -62,6 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   if (load) metrics.watchEngine(load);
   const traces = await Traces.open({
     ...{ engine, watch, mode: options.traces, dataDir: options.data, store, log },
+    limits: { lowWaterBytes: options.minFreeSpace },
   }).catch(async (error) => {
     await engine.close();
     throw error;

@@ -161,13 +161,14 @@ export interface TraceLimits {
   storeConnectTimeoutMs: number;
   /** Without a byte from the object store; an upload may take longer, by its size. */
   storeIdleTimeoutMs: number;
-  /** After an upload has failed, traces that nobody has asked for are not uploaded at once for this long: a store that hangs
-   * would hold up their files. */
+  /** After a failed upload, traces that nobody has asked for wait: one after the other would be held up by a store that hangs. */
   storeRestMs: number;
   /** One removal, one upload of a small trace, or the start of an answer, with all tries of the client. */
   storeTimeoutMs: number;
   /** An object beyond this is no trace: several times the largest history. */
   storedBytes: number;
+  /** Space on the disk below which none is written: it can be made later, and the rest is for runs. 0: always. */
+  lowWaterBytes: number;
   /** A local trace beyond this is not passed on to callers; they are told where the file is. */
   inlinedBytes: number;
   /** How long a caller who has waited for a run waits for its trace as well. */
@@ -192,6 +193,7 @@ export const DEFAULT_TRACE_LIMITS: TraceLimits = {
   storeRestMs: 60_000,
   storeTimeoutMs: 60_000,
   storedBytes: 256 * 1024 * 1024,
+  lowWaterBytes: 128 * 1024 * 1024,
   inlinedBytes: 64 * 1024 * 1024,
   awaitedMs: 1_000,
   awaitedAtOnce: 16,

@@ -57,7 +57,12 @@ function traceLogRoute(app: FastifyInstance, { engine, traces }: RouteContext, s
           schema: z.union([RemoteTrace, LocalTrace]),
         },
       },
-      errors: ['WorkflowNotFoundError', 'WorkflowNotCompletedError', 'TraceNotAvailableError'],
+      errors: [
+        'WorkflowNotFoundError',
+        'WorkflowNotCompletedError',
+        'TraceNotAvailableError',
+        'StorageFullError',
+      ],
     },
     async ({ params, query: { inline }, reply }) => {
       const run = await engine.describe(selectorOf(params), { withInput: false });
