@@ -140,6 +140,18 @@ describe('files that change', () => {
   });
 });
 
+test('files whose loading does not end are said to, and given up when they are mended', async () => {
+  const old = await start({ watch: true });
+  write('steps.js', `await new Promise(() => {});\n${STEPS}`);
+  await vi.waitFor(() => expect(said(/takes long\. Does a file wait/)).toBeDefined(), 20_000);
+  await expectWorks(old);
+  write('steps.js', STEPS.replace('({ input, pid: process.pid })', "'mended'"));
+  const next = await source.worker(old);
+  next.send(step('echo'));
+  expect(await source.answer(next)).toMatchObject({ kind: 'stepCompleted', result: '"mended"' });
+  expect(said(/cannot be loaded/)).toBeUndefined();
+}, 50_000);
+
 test('a worker that takes the place of another one has the steps of packages as well', async () => {
   write('node_modules/billing/package.json', '{ "name": "billing", "type": "module", "main": "index.js" }');
   write(

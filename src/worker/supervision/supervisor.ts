@@ -86,6 +86,8 @@ const MIN_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 /** What steps of replaced code get to end. */
 const RELOAD_GRACE_MS = 10_000;
+/** A load of changed files that takes longer may never end: it is told, and given up for files that have changed again. */
+const SLOW_LOAD_MS = 5_000;
 /** A process that ended before it could begin is tried again so often; then the folder may be what ends it. */
 const MAX_INTERRUPTED_LOADS = 5;
 /** One process too many, started for another that works again by now, is kept for so long. */
@@ -137,6 +139,8 @@ class Supervisor {
   #stopping = false;
   #reloading = false;
   #changedAgain = false;
+  /** Gives up a load that takes long. */
+  #abandonLoad: (() => void) | undefined;
   /** New code is loaded, and processes with the code before are ending. */
   #waitsForSteps = false;
   #watch: SourceWatch | undefined;
@@ -207,9 +211,13 @@ class Supervisor {
   }
 
   /** As many processes as are meant to work, with everything loaded. @throws LoadError, and then none is left */
-  async #load(generation: ChildOptions): Promise<Child[]> {
+  async #load(generation: ChildOptions, abandoned?: AbortSignal): Promise<Child[]> {
     const children: Child[] = [];
     let isGivenUp = false;
+    abandoned?.addEventListener('abort', () => {
+      isGivenUp = true;
+      for (const child of children) child.kill();
+    });
     const loadOne = async () => {
       for (let attempt = 1; ; attempt++) {
         const child = this.#spawn(generation);
@@ -322,6 +330,7 @@ class Supervisor {
     if (this.#reloading) {
       if (this.#waitsForSteps && !this.#changedAgain) this.#log.info({}, CHANGE_WAITS);
       this.#changedAgain = true;
+      this.#abandonLoad?.();
       return;
     }
     this.#reloading = true;
@@ -334,16 +343,25 @@ class Supervisor {
 
   async #takeOver(): Promise<void> {
     const generation = this.#childOptions();
+    const abandoning = new AbortController();
+    const slow = setTimeout(() => {
+      this.#abandonLoad = () => abandoning.abort();
+      if (this.#changedAgain) this.#abandonLoad();
+      else this.#log.warn({}, SLOW_LOAD);
+    }, SLOW_LOAD_MS);
     let children: Child[];
     try {
-      children = await this.#load(generation);
+      children = await this.#load(generation, abandoning.signal);
     } catch (error) {
-      if (!this.#stopping) {
+      if (!this.#stopping && !abandoning.signal.aborted) {
         this.#log.error({}, `${describe(error)}\nThe workflows as they were before go on running`);
         // It may be any of these that is mended next.
         if (error instanceof LoadError) this.#follow([...this.#followed, ...error.outside]);
       }
       return;
+    } finally {
+      clearTimeout(slow);
+      this.#abandonLoad = undefined;
     }
     if (this.#stopping) return;
     const previous = [...this.#current];
@@ -366,6 +384,9 @@ class Supervisor {
 }
 
 const UNSEEN_CHANGES = 'not every change of a file will be seen; restart to have all of them loaded';
+
+const SLOW_LOAD =
+  'loading the changed workflows takes long. Does a file wait for something at its top level? The workflows as they were before go on running';
 
 const CHANGE_WAITS = `files have changed again: they are loaded when the steps of the code before have ended, or in about ${RELOAD_GRACE_MS / 1_000} s`;
 
