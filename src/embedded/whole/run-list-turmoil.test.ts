@@ -20,7 +20,7 @@ function numbers(seed: number): (count: number) => number {
   };
 }
 
-it.each([1, 2, 3, 4, 5, 6])(
+it.each([1, 2, 3])(
   'entries are neither missing nor doubled (seed %d)',
   async (seed) => {
     const pick = numbers(seed);
@@ -49,7 +49,7 @@ it.each([1, 2, 3, 4, 5, 6])(
     const act = async (): Promise<void> => {
       const runs = await everything();
       const run = runs[pick(Math.max(1, runs.length))];
-      switch (run ? pick(8) : 0) {
+      switch (run ? pick(7) : 0) {
         case 0:
         case 1:
           await engine.start({
@@ -96,8 +96,8 @@ it.each([1, 2, 3, 4, 5, 6])(
       if (!names.includes(error.name)) throw error;
     };
 
-    const pages = 0;
-    for (let round = 0; round < 25; round++) {
+    let pages = 0;
+    for (let round = 0; round < 10; round++) {
       for (let changes = 0; changes < 8; changes++) await act().catch(expected);
       const filter = filters[pick(filters.length)]!;
       const limit = 1 + pick(3);
@@ -110,6 +110,7 @@ it.each([1, 2, 3, 4, 5, 6])(
         seen.push(...idsOf(page.runs));
         if (page.nextCursor === null) break;
         cursor = page.nextCursor;
+        pages++;
         for (let changes = pick(3); changes > 0; changes--) await act().catch(expected);
         const now = new Set(idsOf(await everything(filter)));
         throughout = new Set([...throughout].filter((id) => now.has(id)));
@@ -123,6 +124,8 @@ it.each([1, 2, 3, 4, 5, 6])(
       expect(places).toEqual([...places].sort((a, b) => a - b));
       await wholeHistory((await everything())[0]);
     }
+    // Or nothing was shown.
+    expect(pages).toBeGreaterThan(10);
 
     /** Pages of a history that grows are dense from 1, and end with the run. */
     async function wholeHistory(run: RunRef | undefined): Promise<void> {
