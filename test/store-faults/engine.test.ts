@@ -4,6 +4,7 @@ import type { Command } from '../../src/core/history/command.js';
 import type { EmbeddedEngine } from '../../src/embedded/index.js';
 import {
   CATALOG,
+  child,
   complete,
   Folder,
   ScriptedWorker,
@@ -239,5 +240,28 @@ describe('a reset', () => {
     const again = await engine.reset(run, { stepName: 'work' });
     expect(await engine.describe(again)).toMatchObject({ status: 'running' });
     expect(fatal).toBeUndefined();
+  });
+});
+
+describe('a budget', () => {
+  it('is not changed while it cannot be written who waits for it: that one would wait for ever', async () => {
+    const engine = open();
+    const worker = new ScriptedWorker(engine);
+    const budget = { amount: '0', currency: 'USD' };
+    const request = { workflowType: 'flow', catalog: CATALOG, input: [], workflowId: 'a' };
+    const run = await engine.start({ ...request, budget });
+    await worker.turn(child(1, 'kid'));
+    const turns = [await worker.next('turn'), await worker.next('turn')];
+    disk.fail('busy', isBegin, FOR_GOOD);
+    for (const turn of turns) worker.completeTurn(turn, turn.workflowId === 'kid' ? [step(1)] : []);
+    const paused = await worker.next('turn');
+    await expect(engine.setBudget(run, '1')).rejects.toMatchObject(unavailable);
+    disk.mend();
+    worker.completeTurn(paused, []);
+    await expect
+      .poll(async () => (await engine.describe({ workflowId: 'kid' })).paused)
+      .toMatchObject({ by: 'budget' });
+    await engine.setBudget(run, '1');
+    expect(await worker.next('step')).toMatchObject({ workflowId: 'kid' });
   });
 });

@@ -155,3 +155,13 @@ describe('what is recorded beside the runs', () => {
     expect(names).toEqual(['flow', 'more']);
   });
 });
+
+it('who has hung up before he could wait for anything is not waited for', async () => {
+  const run = await start('a');
+  const abort = AbortSignal.abort();
+  const since = performance.now();
+  expect(await engine.outcome(run, { waitMs: 30_000, abort })).toBeUndefined();
+  const { events } = await engine.history(run, { afterEventId: 2, limit: 1, waitMs: 30_000, abort });
+  expect(events).toEqual([]);
+  expect(performance.now() - since).toBeLessThan(20_000);
+});

@@ -5,6 +5,7 @@ import {
   CATALOG,
   complete,
   Folder,
+  once,
   ScriptedWorker,
   step,
   timer,
@@ -100,6 +101,27 @@ it('a step that has failed is not said to be tried again while its run is paused
   await worker.turn();
   await expect.poll(codes).toEqual(['paused', 'stepBackingOff']);
   expect((await why()).reasons[1]!.message).toMatch(/tried again when the run is resumed, not before 20/);
+});
+
+it('a step that runs is over when the first of its times is', async () => {
+  const worker = new ScriptedWorker(engine);
+  await start();
+  await worker.turn(step(1, 'work', { startToCloseTimeoutMs: 60_000, scheduleToCloseTimeoutMs: 20_000 }));
+  await worker.next('step');
+  const [reason] = (await why()).reasons as { startedAt: string; timeoutAt: string }[];
+  expect(Date.parse(reason!.timeoutAt) - Date.parse(reason!.startedAt)).toBe(20_000);
+});
+
+it('a run that waits for its retry says when that begins, without asking it', async () => {
+  const retry = { ...once, initialIntervalMs: 60_000, maximumIntervalMs: 60_000, maximumAttempts: 2 };
+  const worker = new ScriptedWorker(engine, { workflows: [workflow('retried', { retry })] });
+  await start('retried');
+  const failure = { kind: 'application', type: 'Error', message: 'no' } as const;
+  await worker.turn({ kind: 'failRun', failure });
+  await expect.poll(codes).toEqual(['timer']);
+  expect(worker.pending('turn')).toEqual([]);
+  const [reason] = (await why()).reasons as { firesAt: string }[];
+  expect(Date.parse(reason!.firesAt)).toBeGreaterThan(Date.now() + 30_000);
 });
 
 describe('a run that is held back', () => {

@@ -147,6 +147,21 @@ describe('a turn that ends its worker', () => {
     });
   });
 
+  it('is held against no code that comes later: that takes it at once, among others', async () => {
+    const run = await start('endless');
+    for (let ends = 0; ends < 2; ends++) {
+      const worker = await joinOf(undefined, 'v1');
+      lastWords(worker, { turnId: (await worker.next('turn')).turnId });
+    }
+    await engine.history(run, { afterEventId: 2, limit: 1, waitMs: 5_000 });
+    expect((await engine.describe(run)).heldBack).toBeDefined();
+    // Nobody of its pool stands by yet.
+    const young = await joinOf(pool, 'v2');
+    await start('beside');
+    expect((await young.next('turn')).workflowId).toBe('endless');
+    expect((await young.next('turn')).workflowId).toBe('beside');
+  });
+
   it('has nothing to do with the next turn of its run, once it has been answered', async () => {
     const workers = [await join(), await join()];
     const run = await start('a');

@@ -401,10 +401,33 @@ describe('one purse', () => {
       // Those that were let go before have met it again, each before its step.
       await expect.poll(() => waiting(engine)).toBe(COUNT);
       expect(worker.pending('step').length).toBe(0);
+      // The others were not let go for nothing.
+      const last = { workflowId: `kid-${COUNT - 1}` };
+      const { events } = await engine.history(last, { afterEventId: 0, limit: 100 });
+      expect(events.filter(({ type }) => type === 'WORKFLOW_EXECUTION_SIGNALED')).toHaveLength(1);
       await engine.setBudget(run, '10');
       const begun = new Set<string>();
       while (begun.size < COUNT) begun.add((await worker.next('step')).runId);
     });
+  });
+
+  it('is on disk with its run and not before, also where the start waits for what follows from it', async () => {
+    await engine.close();
+    let runId = '';
+    const commits: { hasPurse: boolean; hasRun: boolean }[] = [];
+    engine = folder.open({
+      clock,
+      inspectCommit: (tables) =>
+        commits.push({
+          hasPurse: tables.purses.of(runId) !== undefined,
+          hasRun: tables.runById(runId) !== undefined,
+        }),
+    });
+    const budget = { amount: '1', currency: 'USD' };
+    const request = { workflowType: 'flow', catalog: CATALOG, input: [], workflowId: 'b' };
+    ({ runId } = await engine.start({ ...request, budget, isAwaited: true }));
+    await expect.poll(() => commits.at(-1)?.hasRun).toBe(true);
+    for (const { hasPurse, hasRun } of commits) expect(hasPurse).toBe(hasRun);
   });
 
   it('survives a kill with what was spent and what it was raised to', async () => {

@@ -116,6 +116,18 @@ describe('what a step has spent', () => {
     expect(await spent()).toBe('7');
   });
 
+  it('is told in the order in which it was said, whatever is done to the clock', async () => {
+    const task = await begin();
+    says(task, '1');
+    clock.offsetMs = -60_000;
+    says(task, '2');
+    completes(task, '4');
+    engine.flush();
+    const [{ records }] = (await costsOf(run, 'run')) as [RunCosts];
+    expect(records.map(({ amount }) => amount)).toEqual(['1', '2', '4']);
+    expect(records.map(({ at }) => at)).toEqual(records.map(({ at }) => at).sort((a, b) => a - b));
+  });
+
   it('is gone from the purse though it is said while the end of its step waits for a turn to end', async () => {
     await worker.turn(complete());
     const budget = { amount: '10', currency: 'USD' };

@@ -282,6 +282,47 @@ describe('other code that refuses the input', () => {
     });
   });
 
+  it('does not get it again, however many others refuse it after it', async () => {
+    const idle = await refusing();
+    const third = of('v3');
+    refuse(third, await third.next('step'));
+    await settled();
+    expect([...idle.pending('step'), ...third.pending('step')]).toEqual([]);
+    expect(await of('v1').next('step')).toMatchObject({ stepName: 'work' });
+  });
+
+  it('does not get it again at the second place that it has in the queue since its run was paused', async () => {
+    const lost = of('v1');
+    const run = await start('a');
+    await lost.turn(step(1));
+    await lost.next('step');
+    lost.lose();
+    const turns = of('v2', { steps: 0 });
+    await engine.pause(run, { by: 'operator' });
+    await turns.turn();
+    await engine.resume(run);
+    await turns.turn();
+    await settled();
+    const idle = of('v3', { steps: 1 });
+    refuse(idle, await idle.next('step'));
+    await settled();
+    expect(idle.pending('step')).toEqual([]);
+  });
+
+  it('does not fail the step while its run is paused: who takes it may have come by the time that it is resumed', async () => {
+    const idle = await refusing();
+    await engine.pause({ workflowId: 'a' }, { by: 'operator' });
+    await idle.turn();
+    await settled();
+    await aLook();
+    skippedMs += 10_000;
+    await aLook();
+    expect(idle.pending('turn')).toEqual([]);
+    const back = of('v1');
+    await engine.resume({ workflowId: 'a' });
+    expect(await back.next('step')).toMatchObject({ stepName: 'work', attempt: 2 });
+  });
+
   it('is remembered over a restart', async () => {
     await refusing();
     await settled();
