@@ -226,6 +226,32 @@ describeInBrowser('the frame', () => {
     await dashboard.expectNoProblems(/ERR_INTERNET_DISCONNECTED/);
   });
 
+  it.each([-1, 1])('has times as the server does, by a clock that is %i h off', async (hours) => {
+    await dashboard.begin('sale', `clock-${hours}`, { cents: 1, needsApproval: true });
+    const page = await dashboard.visit('/nothing/here');
+    await page.addInitScript(`{
+      const Real = Date;
+      const off = ${hours} * 3_600_000;
+      globalThis.Date = class extends Real {
+        constructor(...given) {
+          super(...(given.length > 0 ? given : [Real.now() + off]));
+        }
+        static now = () => Real.now() + off;
+      };
+    }`);
+    await page.goto(`${dashboard.url}/runs?id=clock-&since=15m`);
+    const run = row(page, `clock-${hours}`);
+    await expectText(run.locator('.run-started'), /^(now|\d+ s ago)$/);
+    await until(
+      () => run.locator('.run-took').innerText(),
+      (took) => /^[1-9]\d*(\.\d)? s$/.test(took),
+      'how long it runs by now',
+    );
+    await run.getByRole('link').click();
+    await expectText(page.locator('.run-facts'), /Started(now|\d+ s ago)/);
+    await dashboard.client.handle(`clock-${hours}`).terminate();
+  });
+
   it('fits a width of 400 pixels', async () => {
     for (const path of [
       '/runs',

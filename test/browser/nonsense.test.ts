@@ -163,6 +163,27 @@ describeInBrowser('nonsense', () => {
     expect(below).toBeLessThanOrEqual(0);
   });
 
+  it('shows what looks like a time and is none', async () => {
+    const reason = 'after 2026-99-99T99:99:99Z, before 2126-11-18T06:00:00Z';
+    await dashboard.begin('sale', 'untimely', { cents: 1, needsApproval: true });
+    const { runId } = await dashboard.client.handle('untimely').status();
+    await dashboard.client.handle('untimely', runId).pause({ reason });
+    const page = await dashboard.visit('/runs?id=untimely');
+    await expectText(page.locator('.run-why').last(), /after 2026-99-99T99:99:99Z, before 18 Nov 2126, /);
+    await page.getByRole('link', { name: 'untimely' }).click();
+    await expectText(page.locator('.why'), /after 2026-99-99T99:99:99Z, before 18 Nov 2126, /);
+  });
+
+  it('has the runs whose ids begin with a space where a link asks for them', async () => {
+    for (const id of [' spaced', 'spaced']) await dashboard.begin('nothing', id);
+    const page = await dashboard.visit('/runs?id=%20spaced');
+    await page.getByRole('link', { name: ' spaced', exact: true }).waitFor();
+    // Longer than the field waits for somebody who types.
+    await page.waitForTimeout(600);
+    expect(new URL(page.url()).searchParams.get('id')).toBe(' spaced');
+    expect(await page.locator('.run-link').count()).toBe(1);
+  });
+
   it('shows a megabyte, and what is nested deeper than anybody writes', async () => {
     const note = `${'lorem ipsum '.repeat(87_000)}the end`;
     await dashboard.client

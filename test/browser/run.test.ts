@@ -125,6 +125,30 @@ describeInBrowser('one run', () => {
       await expectText(page.getByRole('region', { name: 'Why it is where it is' }), 'no more');
     });
 
+    it.skipIf(token === undefined)(
+      'shows nothing any more to whoever comes after somebody who has had the token forgotten',
+      async () => {
+        await start('sale', 'private-1', { cents: 1, needsApproval: true });
+        const page = await visit('/runs?id=private');
+        const list = page.getByRole('link', { name: 'private-1' });
+        await list.click();
+        await expectText(page.locator('.timeline-rows'), 'charge');
+        const seen = () => page.locator('body').textContent();
+        const streamEnds = page.waitForEvent('requestfailed', (request) =>
+          request.url().includes('/stream?'),
+        );
+        await page.getByRole('button', { name: 'Forget the token' }).click();
+        await streamEnds;
+        await until(seen, (text) => !text?.includes('private-1'), 'nothing of it on the page');
+        await page.goBack();
+        await page.waitForURL(/\/runs\?id=private$/);
+        expect(await seen()).not.toContain('private-1');
+        await page.getByLabel('Token', { exact: true }).fill(token!);
+        await page.keyboard.press('Enter');
+        await list.waitFor();
+      },
+    );
+
     // What follows does not depend on how the page is let in.
     if (token !== undefined) return;
 
@@ -390,6 +414,12 @@ describeInBrowser('one run', () => {
       await start('sale', 'zoom-2', { cents: 1, needsApproval: true });
       const page = await visit('/nothing/here');
       await page.clock.install();
+      // The page's clock is to be taken for that of a server, which says nothing of its own.
+      await page.route(/\/(health|status|why|cost|catalog\/default)(\?|$)/, async (route) => {
+        const response = await route.fetch();
+        const { date: _date, ...headers } = response.headers();
+        await route.fulfill({ response, headers });
+      });
       await page.setViewportSize({ width: 360, height: 740 });
       await page.goto(`${dashboard.url}/runs/zoom-2`);
       await expectText(page.getByRole('region', { name: 'Why it is where it is' }), 'approve');

@@ -219,6 +219,30 @@ describeInBrowser('all of it', () => {
     await dashboard.expectNoProblems(/Failed to load resource: net::ERR_FAILED/);
   });
 
+  it('says what was done when the page is left by the browser in the middle', async () => {
+    for (let at = 0; at < 12; at++)
+      await dashboard.begin('sale', `left-${at}`, { cents: 1, needsApproval: true });
+    const page = await dashboard.visit('/workers');
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByLabel('Id, or how it begins').fill('left-');
+    await page.waitForURL(/id=left-/);
+    await row(page, 'left-0').waitFor();
+    let answer!: () => void;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/terminate', (route) => answered.then(() => route.continue()));
+    const asked = page.waitForRequest('**/terminate');
+    await page.getByLabel('Choose all').check();
+    await page.getByRole('button', { name: 'Terminate', exact: true }).click();
+    await page.getByRole('button', { name: 'Terminate 12 runs' }).click();
+    await asked;
+    await page.goBack();
+    await page.waitForURL(/workers$/);
+    answer();
+    await expectText(page.locator('.notices'), /Terminate: \d+ of 12 runs done.*left as they were/);
+  });
+
   it('has the runs of one catalog', async () => {
     const made = (n: number) => entry(n, { catalog: n % 2 ? 'night' : 'default' });
     const page = await visit('/runs', (route) => {

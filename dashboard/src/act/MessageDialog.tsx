@@ -4,9 +4,10 @@ import { type FormEvent, useCallback, useEffect, useId, useRef, useState } from 
 import { client } from '../app/api.js';
 import { Button } from '../components/Button.js';
 import { Dialog } from '../components/Dialog.js';
-import { ErrorNote } from '../components/ErrorNote.js';
+import { ErrorNote, told } from '../components/ErrorNote.js';
 import { JsonTree } from '../components/JsonTree.js';
 import { notify } from '../components/Notices.js';
+import { useIsShown } from '../components/shown.js';
 import type { Problem } from '../forms/check.js';
 import { isFit, isSendable } from '../forms/form-state.js';
 import { focusField, Problems, SchemaForm, useSchemaForm } from '../forms/SchemaForm.js';
@@ -52,6 +53,7 @@ export function MessageDialog({
   const queries = useQueryClient();
   // Whoever presses Enter twice means it once; `isPending` comes a moment after the first.
   const isUnderWay = useRef(false);
+  const isShown = useIsShown();
   const isNamed = kind !== 'feedback' && message.name === null;
 
   const send = useMutation({
@@ -70,9 +72,14 @@ export function MessageDialog({
     },
     onSuccess: () => {
       if (kind !== 'query') void queries.invalidateQueries({ queryKey: ['run', workflowId] });
+      if (kind === 'update' && !isShown.current) notify(`The update ${name} has been answered.`);
       if (kind !== 'signal' && kind !== 'feedback') return;
       notify(kind === 'signal' ? `The signal ${name} is on record.` : 'The answer is on record.');
-      onClose();
+      if (isShown.current) onClose();
+    },
+    onError: (error) => {
+      if (isShown.current || kind === 'query') return;
+      notify(`${messageTitle(message)}: ${told(error, UNANSWERED[kind]).message}`, 'failed');
     },
     onSettled: () => {
       isUnderWay.current = false;

@@ -24,6 +24,19 @@ export function unreachable(ask: () => Promise<unknown>): void {
   }, ASK_EVERY_MS);
 }
 
+let isDoubted = false;
+
+/** Nobody knows whether the server is there: it is asked once. */
+export function doubted(ask: () => Promise<unknown>): void {
+  if (isDoubted || asking !== undefined) return;
+  isDoubted = true;
+  ask()
+    .catch(() => unreachable(ask))
+    .finally(() => {
+      isDoubted = false;
+    });
+}
+
 /** Resolves as soon as the server answers, as far as is known; or when `signal` is aborted. */
 export function reachable(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

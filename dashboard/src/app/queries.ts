@@ -30,6 +30,7 @@ export const queryClient = new QueryClient({
 // What was missed meanwhile.
 isConnected.subscribe(() => isConnected.value && void queryClient.invalidateQueries());
 admission.subscribe(() => admission.value === 'open' && void queryClient.resetQueries());
+admission.subscribe(() => admission.value === 'forgotten' && queryClient.clear());
 
 export const catalogQuery = (catalog?: string) =>
   queryOptions({

@@ -3,8 +3,11 @@ import { Store } from './store.js';
 
 const KEY = 'perdure.token';
 
-/** `needed` when the server has refused a call; `wrong` when it was this token that it refused. */
-export type Admission = 'open' | 'needed' | 'wrong';
+/**
+ * `needed` when the server has refused a call; `wrong` when it was this token that it refused; `forgotten` when somebody has left,
+ * whose runs are nothing for whoever sits down next.
+ */
+export type Admission = 'open' | 'needed' | 'wrong' | 'forgotten';
 
 let token = kept();
 
@@ -23,7 +26,7 @@ export function admit(given: string): void {
 export function forget(): void {
   token = undefined;
   keep(undefined);
-  admission.set('needed');
+  admission.set('forgotten');
 }
 
 /** A call was refused for its credentials: those that it was made with. */

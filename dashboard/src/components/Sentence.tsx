@@ -11,12 +11,13 @@ export function Sentence({ text }: { text: string }) {
   const chosen = useStore(zone);
   const now = useNow();
   return text.split(INSTANT).map((part, index) => {
-    if (!INSTANT.test(part)) return legible(part);
-    const at = Date.parse(part);
+    // Texts of others can look like an instant and be none, such as one of a month 99.
+    const at = INSTANT.test(part) ? Date.parse(part) : Number.NaN;
+    if (Number.isNaN(at)) return legible(part);
     return (
       // biome-ignore lint/suspicious/noArrayIndexKey: it is its place in the sentence
       <time key={index} dateTime={part} title={exact(at, chosen)} aria-live="off">
-        {short(at, chosen)} ({relative(at, now)})
+        {short(at, now, chosen)} ({relative(at, now)})
       </time>
     );
   });

@@ -1,13 +1,14 @@
 /** The time, once a second for all that shows it, so that everything on the page changes together. */
 import { useSyncExternalStore } from 'react';
+import { serverNow } from '../app/clock.js';
 
 const listeners = new Set<() => void>();
-let now = Date.now();
+let now = serverNow();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 function tick(): void {
   if (document.hidden) return;
-  now = Date.now();
+  now = serverNow();
   for (const listener of listeners) listener();
 }
 
@@ -24,7 +25,7 @@ function subscribe(listener: () => void): () => void {
 
 function read(): number {
   // Nobody has watched for a while: what is shown first is not an old time.
-  if (timer === undefined) now = Date.now();
+  if (timer === undefined) now = serverNow();
   return now;
 }
 

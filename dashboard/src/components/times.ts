@@ -58,11 +58,16 @@ function formats(options: Intl.DateTimeFormatOptions): Record<Zone, Intl.DateTim
 
 const EXACT_FORMATS = formats(EXACT);
 const SHORT_FORMATS = formats(SHORT);
+const FAR_FORMATS = formats({ ...SHORT, year: 'numeric' });
 
 /** `18 Nov 2026, 11:30:05.123 UTC`. */
 export const exact = (at: number, zone: Zone): string => EXACT_FORMATS[zone].format(at);
 
-/** `18 Nov, 11:30`. */
-export const short = (at: number, zone: Zone): string => SHORT_FORMATS[zone].format(at);
+/** Beyond it, a day and a month could be those of another year. */
+const NEAR_MS = 300 * 86_400_000;
+
+/** `18 Nov, 11:30`; far from now `18 Nov 2031, 11:30`. */
+export const short = (at: number, now: number, zone: Zone): string =>
+  (Math.abs(at - now) < NEAR_MS ? SHORT_FORMATS : FAR_FORMATS)[zone].format(at);
 
 export const millis = (at: string | number): number => (typeof at === 'number' ? at : Date.parse(at));

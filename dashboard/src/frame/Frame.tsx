@@ -23,12 +23,13 @@ const PLACES = [
 
 export function Frame() {
   const [isSearching, setIsSearching] = useState(false);
-  const isAdmitted = useStore(admission) === 'open';
+  const admitted = useStore(admission);
+  const isAdmitted = admitted === 'open';
   useShortcut('k', () => isAdmitted && setIsSearching(true));
   useFocusOfViews();
   // Before the token is there nothing can be asked for; when it is refused later, what is shown stays.
   const wasAdmitted = useRef(false);
-  wasAdmitted.current ||= isAdmitted;
+  wasAdmitted.current = isAdmitted || (wasAdmitted.current && admitted !== 'forgotten');
   return (
     <div className="frame">
       <a className="skip" href={`${location.pathname}${location.search}#view`}>

@@ -5,6 +5,7 @@ import { useRunPages } from '../app/run-pages.js';
 import { CopyId } from '../components/CopyId.js';
 import { ErrorNote } from '../components/ErrorNote.js';
 import { Icon } from '../components/Icon.js';
+import { Loading } from '../components/Loading.js';
 import { shorten } from '../components/legible.js';
 import { More } from '../components/More.js';
 import { StateBadge } from '../components/StateBadge.js';
@@ -18,7 +19,8 @@ const SHOWN_CHILDREN = 200;
 /** How often the runs of the same id are asked for again. */
 const AGAIN_MS = 10_000;
 
-export function RelatedView({ run, history: { model } }: { run: StatusRecord; history: Shown }) {
+export function RelatedView({ run, history }: { run: StatusRecord; history: Shown }) {
+  const { model, version, expected } = history;
   const { parent, continuedFrom, initiator, resetFrom, newRunId } = model.lineage;
   const { workflowId } = run;
   const children = model.items.filter(({ kind }) => kind === 'child');
@@ -37,7 +39,14 @@ export function RelatedView({ run, history: { model } }: { run: StatusRecord; hi
             />
           )}
           {resetFrom && <Relation name="Reset from" workflowId={workflowId} runId={resetFrom} />}
-          {!parent && !before && !resetFrom && <li className="muted">It was started from outside.</li>}
+          {version === 0 && (
+            <li>
+              <Loading what="the history" />
+            </li>
+          )}
+          {version > 0 && !parent && !before && !resetFrom && (
+            <li className="muted">It was started from outside.</li>
+          )}
         </ul>
         {newRunId && (
           <>
@@ -55,7 +64,7 @@ export function RelatedView({ run, history: { model } }: { run: StatusRecord; hi
       <section className="stack">
         <h2>Children</h2>
         <ul className="relations">
-          {children.length === 0 && <li className="muted">None.</li>}
+          {children.length === 0 && version > 0 && version >= expected && <li className="muted">None.</li>}
           {children.slice(0, SHOWN_CHILDREN).map((item) => (
             <Child key={item.id} item={item} />
           ))}

@@ -39,7 +39,7 @@ function Run({ search, ...ref }: Ref & { search: RunSearch }) {
     refetchInterval: ({ state }) => (state.data?.status === 'running' ? ASK_EVERY_MS : false),
   });
   const isGone = leadsNowhere(status.error);
-  const history = useHistory(ref, isGone);
+  const history = useHistory(ref, isGone, status.data?.historyLength ?? 0);
 
   useAskedAgain(ref, 'status', history.version);
   useAskedAgain(ref, 'why', history.version);

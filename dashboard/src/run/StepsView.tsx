@@ -15,7 +15,7 @@ const ROW_PX = 34;
 
 export function StepsView({
   run,
-  history: { model, version },
+  history: { model, version, expected },
   open,
   onOpen,
 }: {
@@ -37,7 +37,11 @@ export function StepsView({
     [model, version],
   );
   const { scroller, rows, onKeyDown, onReach, isReached } = useLines(steps.length, { rowPx: ROW_PX });
-  if (version > 0 && steps.length === 0) return <Empty title="No step or child yet" />;
+  if (version > 0 && version >= expected && steps.length === 0) {
+    return (
+      <Empty title={run.status === 'running' ? 'No step or child yet' : 'It had no step and no child'} />
+    );
+  }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the rows inside
     <div className="lines" ref={scroller} onKeyDown={onKeyDown}>

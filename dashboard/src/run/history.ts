@@ -4,7 +4,9 @@
  * 1. A stream goes on after the last event that is here, so no event comes twice and none is left out.
  * 2. Every stream is opened with a ticket of its own where the server has a token: the token itself never stands in an
  *    address.
- * 3. A tab that nobody sees holds no connection: a browser has six of them for a server, for all of its tabs.
+ * 3. A connection can be dead without a word, after a sleep or behind a proxy, and a browser hides the signs of life that the
+ *    server sends: when events that are there do not come, another stream is opened.
+ * 4. A tab that nobody sees holds no connection: a browser has six of them for a server, for all of its tabs.
  */
 import type { HistoryEvent } from 'perdure/client';
 import { apiUrl, client } from '../app/api.js';
@@ -15,6 +17,8 @@ import { emptyModel, type Model, take } from './model.js';
 
 /** How soon a stream that broke is opened again. */
 const AGAIN_MS = 1_500;
+/** How long a stream may bring nothing of what the server is known to have. */
+const SILENT_MS = 8_000;
 /** What has come is shown this often at most; a browser can draw more often than a person can follow. */
 const SHOW_MS = 80;
 
@@ -23,7 +27,7 @@ export interface Shown {
   model: Model;
   /** Changes with every event. */
   version: number;
-  /** How many there are, as the server said at first. */
+  /** How many there are, as the server said last. */
   expected: number;
   isComplete: boolean;
   error: unknown;
@@ -34,6 +38,7 @@ export class RunHistory {
   readonly #model = emptyModel();
   #source: EventSource | undefined;
   #again: ReturnType<typeof setTimeout> | undefined;
+  #silent: ReturnType<typeof setTimeout> | undefined;
   #showing: ReturnType<typeof setTimeout> | undefined;
   #expected = 0;
   #error: unknown;
@@ -60,6 +65,20 @@ export class RunHistory {
     this.#showing = undefined;
   }
 
+  /** So many there are, as the server says elsewhere. */
+  expect(length: number): void {
+    if (length <= this.#expected) return;
+    this.#expected = length;
+    this.#show();
+    this.#watch();
+  }
+
+  #watch(): void {
+    clearTimeout(this.#silent);
+    if (this.#source === undefined || this.#events.length >= this.#expected) return;
+    this.#silent = setTimeout(() => void this.#open(), SILENT_MS);
+  }
+
   readonly #onVisible = () => {
     if (document.hidden) this.#close();
     else if (!this.#source) void this.#open();
@@ -67,6 +86,7 @@ export class RunHistory {
 
   #close(): void {
     clearTimeout(this.#again);
+    clearTimeout(this.#silent);
     this.#source?.close();
     this.#source = undefined;
   }
@@ -89,9 +109,10 @@ export class RunHistory {
     const path = `/workflow/${apiSegment(this.workflowId)}/runs/${this.runId}/history/stream`;
     const source = new EventSource(`${apiUrl}${path}?${query}`);
     this.#source = source;
+    this.#watch();
     source.addEventListener('workflow', ({ data }) => {
-      this.#expected = (JSON.parse(data) as { historyLength: number }).historyLength;
       this.#error = undefined;
+      this.expect((JSON.parse(data) as { historyLength: number }).historyLength);
       this.#show();
     });
     source.addEventListener('history', ({ data }) => {
@@ -119,6 +140,7 @@ export class RunHistory {
       this.#events.push(event);
       take(this.#model, event);
     }
+    this.#watch();
     this.#show();
   }
 

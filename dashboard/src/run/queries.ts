@@ -61,13 +61,17 @@ export function usePayload(ref: Ref, eventId: string | null) {
   });
 }
 
-/** The history for as long as the view is open. That of a run that is not there is not asked for again and again. */
-export function useHistory({ workflowId, runId }: Ref, isGone: boolean) {
+/**
+ * The history for as long as the view is open. That of a run that is not there is not asked for again and again. `length` is how
+ * many events it has, as far as is known.
+ */
+export function useHistory({ workflowId, runId }: Ref, isGone: boolean, length: number) {
   const [history] = useState(() => new RunHistory(workflowId, runId));
   useEffect(() => {
     if (isGone) return;
     history.start();
     return () => history.stop();
   }, [history, isGone]);
+  useEffect(() => history.expect(length), [history, length]);
   return useStore(history.shown);
 }

@@ -8,6 +8,8 @@ import { Button } from '../components/Button.js';
 import { Dialog } from '../components/Dialog.js';
 import { DONE_OR_NOT, told } from '../components/ErrorNote.js';
 import { legible } from '../components/legible.js';
+import { notify } from '../components/Notices.js';
+import { useIsShown } from '../components/shown.js';
 import { actOnEach, type BulkAction } from './bulk.js';
 import type { Run } from './runs-page.js';
 
@@ -34,6 +36,7 @@ export function BulkDialog({
   const [progress, setProgress] = useState<Progress>();
   const stop = useRef(new AbortController());
   useEffect(() => () => stop.current.abort(), []);
+  const isShown = useIsShown();
   // Whoever presses Enter twice means it once; `progress` comes a moment after the first.
   const hasBegun = useRef(false);
 
@@ -41,21 +44,29 @@ export function BulkDialog({
     event?.preventDefault();
     if (hasBegun.current) return;
     hasBegun.current = true;
-    setProgress({ done: 0, failures: [], isOver: false });
+    let now: Progress = { done: 0, failures: [], isOver: false };
+    const show = (change: Partial<Progress>) => {
+      now = { ...now, ...change };
+      setProgress(now);
+    };
+    show({});
     await actOnEach(
       meant,
       (run) => action.act(run, { reason: reason || undefined, stepName: stepName || undefined }),
       (run, error) =>
-        setProgress((before) => ({
-          ...before!,
-          done: before!.done + 1,
+        show({
+          done: now.done + 1,
           failures: error
-            ? [...before!.failures, { run, message: told(error, DONE_OR_NOT).message }]
-            : before!.failures,
-        })),
+            ? [...now.failures, { run, message: told(error, DONE_OR_NOT).message }]
+            : now.failures,
+        }),
       stop.current.signal,
     );
-    setProgress((before) => ({ ...before!, isOver: true }));
+    show({ isOver: true });
+    // Such as by the browser's button: what is not told here nobody would know.
+    const isWhole = now.done === meant.length && now.failures.length === 0;
+    if (!isShown.current)
+      notify(`${action.verb}: ${inWords(now, meant.length)}`, isWhole ? 'done' : 'failed');
   };
 
   return (
@@ -123,15 +134,20 @@ function Which({ runs }: { runs: Run[] }) {
   );
 }
 
-function Report({ progress: { done, failures, isOver }, total }: { progress: Progress; total: number }) {
+function inWords({ done, failures, isOver }: Progress, total: number): string {
+  const failed = failures.length > 0 ? `, ${failures.length} failed` : '';
+  const left = isOver && done < total ? `, ${total - done} left as they were` : '';
+  return `${done - failures.length} of ${some(total)} done${failed}${left}.`;
+}
+
+function Report({ progress, total }: { progress: Progress; total: number }) {
+  const { done, failures, isOver } = progress;
   const isThere = useStore(isConnected);
   return (
     <>
       <progress className="progress" aria-label="How far it is" max={total} value={done} />
       <p role="status">
-        {done - failures.length} of {some(total)} done
-        {failures.length > 0 && `, ${failures.length} failed`}
-        {isOver && done < total && `, ${total - done} left as they were`}.
+        {inWords(progress, total)}
         {!isOver && !isThere && ' The server does not answer: the rest is sent when it is back.'}
       </p>
       {failures.length > 0 && (

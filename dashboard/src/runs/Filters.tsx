@@ -96,6 +96,8 @@ function IdFilter({ search, onChange }: Props) {
     setText(search.id ?? '');
   }, [search.id]);
   useEffect(() => {
+    // An id may begin with a space: what a link says is taken as it is.
+    if (text === (search.id ?? '')) return;
     const id = text.trim() || undefined;
     if (id === search.id) return;
     const timer = setTimeout(() => {

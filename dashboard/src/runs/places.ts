@@ -2,6 +2,7 @@
  * Where somebody was in the list, for each entry of the browser's history: whoever comes back from a run goes on reading
  * there. A link to the list is a new entry, and begins at the newest.
  */
+import { admission } from '../app/session.js';
 import type { Kept } from './run-list.js';
 
 /** It is written while somebody moves in the list. */
@@ -23,12 +24,13 @@ interface Left {
 /** Nobody goes back further than that and knows where they were; each may have thousands of runs. */
 const MOST = 5;
 const left = new Map<string, Left>();
+admission.subscribe(() => admission.value === 'forgotten' && left.clear());
 
 /** Which entry of its history the browser is at. */
 export const entryKey = (): string | undefined => (history.state as { __TSR_key?: string } | null)?.__TSR_key;
 
 export function leave(entry: string | undefined, leaving: Left): void {
-  if (entry === undefined) return;
+  if (entry === undefined || admission.value === 'forgotten') return;
   left.delete(entry);
   left.set(entry, leaving);
   for (const oldest of [...left.keys()].slice(0, -MOST)) left.delete(oldest);

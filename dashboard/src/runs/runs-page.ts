@@ -1,6 +1,7 @@
 /** One page of runs, each with why it is where it is. */
 import type { CallOptions, RunListEntry } from 'perdure/client';
 import { client } from '../app/api.js';
+import { serverNow } from '../app/clock.js';
 import { RANGES, type RunsSearch } from './search.js';
 
 export type Run = RunListEntry;
@@ -13,7 +14,7 @@ export function filterOf({ workflow, catalog, state, id, since, from, to }: Runs
     catalog,
     workflowIdPrefix: id,
     ...(state === 'heldBack' || state === 'paused' ? { [state]: 'true' } : { status: state }),
-    startedAfter: since ? new Date(Date.now() - RANGES[since].ms).toISOString() : from,
+    startedAfter: since ? new Date(serverNow() - RANGES[since].ms).toISOString() : from,
     startedBefore: to,
   };
 }

@@ -5,7 +5,9 @@ import { type CatalogEntry, WorkflowAlreadyExistsError } from 'perdure/client';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { client } from '../app/api.js';
 import { Button } from '../components/Button.js';
-import { ErrorNote } from '../components/ErrorNote.js';
+import { ErrorNote, told } from '../components/ErrorNote.js';
+import { notify } from '../components/Notices.js';
+import { useIsShown } from '../components/shown.js';
 import type { Problem } from '../forms/check.js';
 import { isFit, isSendable } from '../forms/form-state.js';
 import { focusField, Problems, SchemaForm, useSchemaForm } from '../forms/SchemaForm.js';
@@ -18,6 +20,10 @@ const NONE: Problem[] = [];
 
 const UNANSWERED =
   'No answer came, so it may have been started or not. Start it once more as it is: that gives the same run.';
+
+/** For somebody who has left the form, and with it the key that makes another start the same run. */
+const LOST =
+  'No answer came, so it may have been started or not: look at the runs before you start it once more.';
 
 export function StartForm({
   entry,
@@ -41,6 +47,7 @@ export function StartForm({
   const queries = useQueryClient();
   // Whoever presses Enter twice means it once; `isPending` comes a moment after the first.
   const isUnderWay = useRef(false);
+  const isShown = useIsShown();
 
   const start = useMutation({
     mutationFn: ({ workflow, input, ...rest }: StartRequest) =>
@@ -52,11 +59,14 @@ export function StartForm({
     onSuccess: ({ workflowId: startedId, startedRunId }) => {
       keys.current.forget();
       void queries.invalidateQueries({ queryKey: ['runs'] });
+      if (!isShown.current) return notify(`${startedId} is started.`);
       void navigate({
         to: '/runs/$workflowId/$runId',
         params: { workflowId: startedId, runId: startedRunId! },
       });
     },
+    onError: (error) =>
+      isShown.current || notify(`Start ${entry.name}: ${told(error, LOST).message}`, 'failed'),
     onSettled: () => {
       isUnderWay.current = false;
     },

@@ -1,7 +1,7 @@
 /** Signals, queries, updates and answers from the page of a run, in a browser. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { Dashboard, until } from '../dashboard.js';
+import { Dashboard, expectText, until } from '../dashboard.js';
 import { describeInBrowser } from '../required.js';
 import { ACTING_WORKFLOWS, expectAccessible, expectNarrow, isFocused } from './acting.js';
 
@@ -79,6 +79,63 @@ describeInBrowser('speaking to a run', () => {
       'answers that are not given up',
     );
     await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
+  it('tells whoever has left the dialog or the form meanwhile how it ended', async () => {
+    const { page } = await talker();
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    const lost = async (path: string, send: () => Promise<void>, leave: () => Promise<void>) => {
+      let lose!: () => void;
+      const isLost = new Promise<void>((resolve) => {
+        lose = resolve;
+      });
+      await page.route(path, (route) => isLost.then(() => route.abort()));
+      const sent = page.waitForRequest(path);
+      await send();
+      await sent;
+      await leave();
+      lose();
+      await expectText(page.locator('.notices'), 'No answer came');
+      await button('Dismiss').click();
+    };
+    const leave = () => page.keyboard.press('Escape');
+    const say = async () => {
+      await button('Signal say…').click();
+      await page.getByRole('dialog').getByLabel('text').fill('good day');
+      await button('Send signal').click();
+    };
+    await lost('**/signal/say', say, leave);
+    const reset = async () => {
+      await button('Stop').click();
+      await page.getByRole('menuitem', { name: 'Reset…' }).click();
+      await button('Reset').click();
+    };
+    await lost('**/reset', reset, leave);
+    const begin = async () => {
+      await page.goto(`${dashboard.url}/start?workflow=talker`);
+      await button('Start talker').click();
+    };
+    const goElsewhere = async () => {
+      await page.getByRole('link', { name: 'Workers' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Workers' }).waitFor();
+    };
+    await lost('**/workflow/start', begin, goElsewhere);
+    await page.unroute('**/workflow/start');
+
+    // Nor is anybody led away from where they are.
+    let answer!: () => void;
+    const isAnswered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/workflow/start', (route) => isAnswered.then(() => route.continue()));
+    const sent = page.waitForRequest('**/workflow/start');
+    await begin();
+    await sent;
+    await goElsewhere();
+    answer();
+    await expectText(page.locator('.notices'), 'is started.');
+    expect(new URL(page.url()).pathname).toMatch(/workers$/);
+    await dashboard.expectNoProblems(/ERR_FAILED/);
   });
 
   it('gives the focus to the first field, and back to the button', async () => {

@@ -5,9 +5,10 @@ import { type FormEvent, useEffect, useId, useState } from 'react';
 import { handleOf } from '../../app/handles.js';
 import { Button } from '../../components/Button.js';
 import { Dialog } from '../../components/Dialog.js';
-import { DONE_OR_NOT, ErrorNote } from '../../components/ErrorNote.js';
+import { DONE_OR_NOT, ErrorNote, told } from '../../components/ErrorNote.js';
 import { Loading } from '../../components/Loading.js';
 import { notify } from '../../components/Notices.js';
+import { useIsShown } from '../../components/shown.js';
 import { costQuery } from '../queries.js';
 
 /** A button, and what it asks. */
@@ -36,6 +37,7 @@ function BudgetDialog({ run, onClose }: { run: StatusRecord; onClose: () => void
   const queries = useQueryClient();
   const { data, error } = useQuery({ ...costQuery(run), retry: false });
   const [amount, setAmount] = useState('');
+  const isShown = useIsShown();
   const change = useMutation({
     mutationFn: (given: string) => handleOf(run).setBudget(given),
     onSuccess: ({ budget }) => {
@@ -47,6 +49,7 @@ function BudgetDialog({ run, onClose }: { run: StatusRecord; onClose: () => void
       void queries.invalidateQueries({ queryKey: ['run', run.workflowId] });
       onClose();
     },
+    onError: (error) => isShown.current || notify(`Budget: ${told(error, DONE_OR_NOT).message}`, 'failed'),
   });
   const budget = data?.budget;
   // The dialog would give the focus to its first button, and that one closes it.

@@ -3,7 +3,9 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { StatusRecord } from 'perdure/client';
 import { handleOf } from '../../app/handles.js';
+import { DONE_OR_NOT, told } from '../../components/ErrorNote.js';
 import { notify } from '../../components/Notices.js';
+import { useIsShown } from '../../components/shown.js';
 import type { Item } from '../model.js';
 import { ConfirmDialog } from './ConfirmDialog.js';
 
@@ -18,6 +20,7 @@ export function ResetDialog({
   onClose: () => void;
 }) {
   const navigate = useNavigate();
+  const isShown = useIsShown();
   const reset = useMutation({
     mutationFn: (reason: string | undefined) =>
       handleOf(run).reset(
@@ -25,9 +28,11 @@ export function ResetDialog({
       ),
     onSuccess: ({ workflowId, startedRunId }) => {
       notify('A new run has taken over.');
+      if (!isShown.current) return;
       onClose();
       void navigate({ to: '/runs/$workflowId/$runId', params: { workflowId, runId: startedRunId! } });
     },
+    onError: (error) => isShown.current || notify(`Reset: ${told(error, DONE_OR_NOT).message}`, 'failed'),
   });
   const where = step
     ? `A new run goes on right after ${step.name}${step.occurrence > 1 ? ` (its execution ${step.occurrence})` : ''}: what was completed until then is kept, what came later is done again.`

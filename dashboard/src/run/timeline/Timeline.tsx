@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function Timeline({ run, history, open, onOpen }: Props) {
-  const { model, version } = history;
+  const { model, version, expected } = history;
   const [shortens, setShortens] = useState(true);
   const underWay = useStepsUnderWay(run);
   const scale = useScale(run, history, underWay, shortens);
@@ -46,7 +46,7 @@ export function Timeline({ run, history, open, onOpen }: Props) {
   const isNarrow = useIsNarrow() || open !== undefined;
   useFollow(scroller, run.status === 'running' && zoom.isWhole, bars.length);
 
-  if (version > 0 && bars.length === 0 && marks.length === 0) {
+  if (version > 0 && version >= expected && bars.length === 0 && marks.length === 0) {
     return (
       <Empty
         title={run.status === 'running' ? 'Nothing has happened yet' : 'The run did nothing but compute'}
