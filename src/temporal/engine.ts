@@ -40,7 +40,6 @@ import { Control } from './acting/control.js';
 import { Messages } from './acting/messages.js';
 import { Pauses } from './acting/pausing.js';
 import { Resets } from './acting/reset.js';
-import { ResetChildren } from './acting/reset-children.js';
 import { Starts } from './acting/start.js';
 import { Cluster, type TemporalSettings } from './cluster/connection.js';
 import { InOrder } from './cluster/in-order.js';
@@ -105,8 +104,7 @@ export class TemporalEngine implements Engine {
     this.#pauses = new Pauses(cluster, this.#runs, this.#messages, inOrder);
     this.#purses = new Purses(cluster, this.#runs, this.#pauses);
     this.#control = new Control(cluster, this.#runs, this.#pauses, inOrder);
-    const children = new ResetChildren(cluster, this.#outcomes);
-    this.#resets = new Resets(cluster, this.#runs, this.#histories, this.#control, children);
+    this.#resets = new Resets(cluster, this.#runs, this.#histories, this.#control);
     this.#list = new RunList(cluster, this.#runs, this.#recent);
     this.#costs = new Costs(cluster, this.#runs, this.#histories, this.#list);
     this.#workers = new Workers(cluster);

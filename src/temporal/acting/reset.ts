@@ -5,8 +5,8 @@
  * turn at which the two histories part: the first one that began after the completion, since that is the one that
  * saw it.
  *
- * Children from before the point stay with the new run, which also hears how they end; those from after it, which the
- * new run starts again, are terminated.
+ * Children from before the point stay with the new run, which also hears how they end, from the cluster or from its worker
+ * (worker/ended-children.ts); those from after it, which the new run starts again, are terminated.
  */
 import { randomUUID } from 'node:crypto';
 import { PerdureError } from '../../core/errors.js';
@@ -17,7 +17,7 @@ import { CODE, errorOfRun, isRefused } from '../cluster/errors.js';
 import type { Histories } from '../reading/history.js';
 import type { KnownRun, Runs } from '../reading/runs.js';
 import type { Control } from './control.js';
-import type { ResetChildren } from './reset-children.js';
+import { terminateChildren } from './reset-children.js';
 import { type Found, findPoint, type OpenChild, openChildren } from './reset-point.js';
 
 /** Of Temporal's ResetReapplyType enum. */
@@ -29,7 +29,6 @@ export class Resets {
     private readonly runs: Runs,
     private readonly histories: Histories,
     private readonly control: Control,
-    private readonly children: ResetChildren,
   ) {}
 
   /** The run that was made, and the one that was open until then. */
@@ -45,28 +44,18 @@ export class Resets {
     const lost = [...cut, ...(await this.#ofOther(base, ended, kept))];
     // Where no turn has seen the completion, the reset may still be refused, and then nothing must have changed.
     const isCertain = found.turnStartedEventId !== undefined;
-    if (isCertain) await this.children.terminate(lost);
-    const ref =
-      (await this.#part(base, found, reason, kept)) ?? (await this.#partEnded(base, point, reason, kept));
+    if (isCertain) await terminateChildren(this.cluster, lost);
+    const ref = (await this.#part(base, found, reason)) ?? (await this.#partEnded(base, point, reason));
     if (!ref) throw cannotPart(base, point);
-    if (!isCertain) await this.children.terminate(lost);
+    if (!isCertain) await terminateChildren(this.cluster, lost);
     return { made: { ...base, ...ref }, ...(ended && { ended }) };
   }
 
   /** Undefined when the history cannot be parted there, or not as long as the run is open. */
-  async #part(
-    base: KnownRun,
-    found: Found,
-    reason: string,
-    kept: readonly RunRef[],
-  ): Promise<RunRef | undefined> {
-    const isOpen = base.status === 'running';
-    for (const place of placesToPart(found, isOpen)) {
+  async #part(base: KnownRun, found: Found, reason: string): Promise<RunRef | undefined> {
+    for (const place of placesToPart(found, base.status === 'running')) {
       try {
-        const made = await this.#resetTo(base, place, reason);
-        // Those of an open run tell it themselves, and Temporal passes on what they have told.
-        if (!isOpen) await this.children.tell(made, kept);
-        return made;
+        return await this.#resetTo(base, place, reason);
       } catch (error) {
         if (!isWrongPlace(error)) throw error;
       }
@@ -78,17 +67,12 @@ export class Resets {
    * The history of an open run may end where it would have to part; once the run has ended, it does not. Should this
    * server die between the two, the same reset of the closed run goes on from the same place.
    */
-  async #partEnded(
-    base: KnownRun,
-    point: ResetPoint,
-    reason: string,
-    kept: readonly RunRef[],
-  ): Promise<RunRef | undefined> {
+  async #partEnded(base: KnownRun, point: ResetPoint, reason: string): Promise<RunRef | undefined> {
     if (base.status !== 'running') return undefined;
     const { workflowId, runId } = base;
     await this.control.terminate({ workflowId, runId }, reason).catch(ignoreClosed);
     const found = await findPoint(this.histories, base, point);
-    return this.#part({ ...base, status: 'terminated' }, found, reason, kept);
+    return this.#part({ ...base, status: 'terminated' }, found, reason);
   }
 
   async #resetTo(

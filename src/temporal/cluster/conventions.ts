@@ -147,7 +147,7 @@ export interface Spending {
 /** On a run: how many parents it has above it; absent when there is none. */
 export const DEPTH_HEADER = 'perdureDepth';
 
-/** A signal with this header tells a run that was made by a reset how a child of it has ended; see reset.ts. */
+/** A signal with this header tells a run that was made by a reset how a child of it has ended; see worker/ended-children.ts. */
 export const CHILD_ENDED_HEADER = 'perdureChildEnded';
 export const CHILD_ENDED_SIGNAL = '$childEnded';
 

@@ -55,6 +55,16 @@ export class IncomingEvents {
     return false;
   }
 
+  /** The ids of children that are under way and end with the run. */
+  get attachedChildren(): string[] {
+    const ids: string[] = [];
+    for (const { command, isStarted } of this.#pending.values()) {
+      if (command.kind === 'startChild' && command.parentClosePolicy !== 'ABANDON' && isStarted)
+        ids.push(command.workflowId);
+    }
+    return ids;
+  }
+
   isChildStarted(childSeq: string): boolean {
     return this.#pending.get(`child/${childSeq}`)?.isStarted === true;
   }

@@ -20,13 +20,14 @@ import { giveLibraryGlobals, takeLibraryGlobals } from './library-globals.js';
 import { purseWorkflow } from './purse-workflow.js';
 import { authoredStacks } from './stacks.js';
 
-/** What leaves: log lines, as a level, the fields as JSON and the message; that a run is about to close or goes on, and what it fails with. */
+/** What leaves: log lines, as a level, the fields as JSON and the message; that a run is about to close, goes on or was reset, and what it fails with. */
 export type OutgoingSinks = Record<
   typeof SINK,
   {
     write(level: LogLevel, fields: string, message: string): void;
     closing(end: ClosedStatus): void;
     goingOn(): void;
+    wasReset(children: string[]): void;
     failed(type: string, message: string, activityType: string | undefined): void;
   }
 >;
@@ -37,6 +38,8 @@ export class Sandbox {
   readonly closing: (end: ClosedStatus) => void;
   /** Tells the worker that the run whose turn it is is paused no more. */
   readonly goingOn: () => void;
+  /** Tells the worker that this is the first turn since the run was made by a reset, and which children it waits for. */
+  readonly wasReset: (children: string[]) => void;
   /** Tells the worker what the run whose turn it is is about to fail with. */
   readonly failed: (failure: Failure) => void;
   readonly #host = new Host();
@@ -62,6 +65,7 @@ export class Sandbox {
     const sinks = proxySinks<OutgoingSinks>();
     this.closing = (end) => sinks[SINK].closing(end);
     this.goingOn = () => sinks[SINK].goingOn();
+    this.wasReset = (children) => sinks[SINK].wasReset(children);
     this.failed = ({ type, message, activityType }) => sinks[SINK].failed(type, message, activityType);
     this.#runHost = {
       endTurn: () => this.#rejections.endTurn(),

@@ -214,20 +214,24 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     if (start) this.#learn(start);
     const reseed = randomnessSeed === this.#seed ? undefined : randomnessSeed.join();
     // Only a reset gives a run another seed than it began with.
-    if (reseed !== undefined && this.#seed !== undefined) this.#frame.isReset = true;
+    const beginsAfterReset = reseed !== undefined && this.#seed !== undefined;
+    if (beginsAfterReset) this.#frame.isReset = true;
     this.#seed = randomnessSeed;
     const { parent, attempt } = info;
+    const incoming = this.#events.read(jobs, {
+      startedAt: info.startTime.getTime(),
+      attempt,
+      parent: parent && { workflowId: parent.workflowId, runId: parent.runId },
+    });
+    const { attachedChildren } = this.#events;
+    if (beginsAfterReset && attachedChildren.length > 0) this.sandbox.wasReset(attachedChildren);
     return {
       now,
       // Core counts the event that says that this turn has started.
       historyLength: info.historyLength - 1,
       continueAsNewSuggested: info.continueAsNewSuggested,
       replaying: info.unsafe.isReplaying,
-      incoming: this.#events.read(jobs, {
-        startedAt: info.startTime.getTime(),
-        attempt,
-        parent: parent && { workflowId: parent.workflowId, runId: parent.runId },
-      }),
+      incoming,
       updates: jobs.flatMap(({ doUpdate }) => (doUpdate ? [this.#updateOf(doUpdate)] : [])),
       // biome-ignore lint/complexity/useLiteralKeys: Temporal has it as private, and there is no other way to ask for all of them
       patches: [...this.activator['knownPresentPatches']],

@@ -38,6 +38,7 @@ import { buildIdOf } from '../translate/build-id.js';
 import { Budgets } from './budgets.js';
 import { bundleSandbox } from './bundle.js';
 import { installRuntime } from './core-log.js';
+import { tellsOfEndedChildren } from './ended-children.js';
 import { handBack } from './hand-back.js';
 import { Misfits } from './misfits.js';
 import { goesOn, whilePaused } from './paused-runs.js';
@@ -74,6 +75,7 @@ export class TemporalWorker implements ProcessWorker {
   readonly #steps: Steps;
   readonly #failures: FailureLog;
   readonly #goesOn: (run: RunRef) => Promise<void>;
+  readonly #tellOfEndedChildren: (run: RunRef, children: readonly string[]) => Promise<void>;
   readonly #identity = `${process.pid}@${hostname()}`;
   readonly #ending = new AbortController();
   readonly #version: CodeVersion;
@@ -109,6 +111,7 @@ export class TemporalWorker implements ProcessWorker {
     const { payloadBytes } = options;
     this.#failures = new FailureLog(log);
     this.#goesOn = goesOn(() => this.#cluster, log);
+    this.#tellOfEndedChildren = tellsOfEndedChildren(() => this.#cluster, log);
     this.#steps = new Steps(
       { find, log, payloadBytes, watch: watchdog, spans: registeredAttemptSpans() },
       signs,
@@ -271,6 +274,11 @@ export class TemporalWorker implements ProcessWorker {
           },
           goingOn: {
             fn: (run: WorkflowInfo) => void this.#goesOn(run),
+            callDuringReplay: false,
+          },
+          wasReset: {
+            // The turn is over when this is.
+            fn: (run: WorkflowInfo, children: string[]) => this.#tellOfEndedChildren(run, children),
             callDuringReplay: false,
           },
           failed: {
