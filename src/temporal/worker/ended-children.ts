@@ -6,6 +6,7 @@
  * 1. The turn is over when the run was told. A worker that dies before leaves the turn to another one, which does it anew:
  *    whoever has made the reset, and whatever became of him, the run does not wait in vain.
  * 2. The cluster takes it once for each child, and to a run that has heard of it otherwise it means nothing.
+ * 3. A child that retention has removed has ended too; since nobody knows how, it has failed.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +16,7 @@ import { failureOfClose } from '../../core/history/close-failure.js';
 import type { HistoryEvent } from '../../core/history/event.js';
 import type { Log } from '../../core/log.js';
 import { STATUS_OF_CLOSE_EVENT } from '../../core/run/run.js';
+import type { Payload } from '../../core/values/json.js';
 import type { RunRef } from '../../engine.js';
 import type { Cluster } from '../cluster/connection.js';
 import { CHILD_ENDED_HEADER, CHILD_ENDED_SIGNAL, type EndedChild } from '../cluster/conventions.js';
@@ -28,6 +30,11 @@ type Signal = Pick<
   temporal.api.workflowservice.v1.ISignalWorkflowExecutionRequest,
   'signalName' | 'input' | 'header'
 >;
+
+interface End extends Omit<EndedChild, 'workflowId'> {
+  /** Of one that has completed. */
+  result?: Payload | undefined;
+}
 
 /** After so long the cluster has given the turn to somebody else, however often it was tried. */
 const TRY_FOR_MS = 60_000;
@@ -66,16 +73,37 @@ async function tellOfEnded(cluster: Cluster, ref: RunRef, wanted: ReadonlySet<st
   );
   await Promise.all(
     children.map(async (child) => {
-      const last = await outcomes.lastClose(child, { followChain: true });
-      if (last) await tell(cluster, ref, child, last.close.event);
+      const end = await endOf(outcomes, child);
+      if (end) await tell(cluster, ref, child, end);
     }),
   );
 }
 
-async function tell(cluster: Cluster, run: RunRef, child: RunRef, close: HistoryEvent): Promise<void> {
+/** Undefined while it is under way. */
+async function endOf(outcomes: Outcomes, child: RunRef): Promise<End | undefined> {
+  try {
+    const last = await outcomes.lastClose(child, { followChain: true });
+    return last && endBy(last.close.event);
+  } catch (error) {
+    if (!(error instanceof PerdureError) || error.name !== 'WorkflowNotFoundError') throw error;
+    const message = `the child "${child.workflowId}" has ended, and its run was removed since: how it ended is not known`;
+    return { end: 'failed', failure: { kind: 'application', type: error.name, message } };
+  }
+}
+
+function endBy(close: HistoryEvent): End {
+  const failure = failureOfClose(close);
+  return {
+    end: STATUS_OF_CLOSE_EVENT[close.type] as EndedChild['end'],
+    ...(failure && { failure }),
+    ...(close.type === 'WORKFLOW_EXECUTION_COMPLETED' && { result: close.attributes.result }),
+  };
+}
+
+async function tell(cluster: Cluster, run: RunRef, child: RunRef, end: End): Promise<void> {
   const { namespace, identity } = cluster;
   const requestId = createHash('sha256').update(`${CHILD_ENDED_SIGNAL} ${child.runId}`).digest('hex');
-  const signal = signalOf(child, close);
+  const signal = signalOf(child, end);
   try {
     await cluster.call((service) =>
       service.signalWorkflowExecution({ namespace, identity, requestId, workflowExecution: run, ...signal }),
@@ -86,14 +114,8 @@ async function tell(cluster: Cluster, run: RunRef, child: RunRef, close: History
   }
 }
 
-function signalOf({ workflowId }: RunRef, close: HistoryEvent): Signal {
-  const failure = failureOfClose(close);
-  const told: EndedChild = {
-    workflowId,
-    end: STATUS_OF_CLOSE_EVENT[close.type] as EndedChild['end'],
-    ...(failure && { failure }),
-  };
-  const result = close.type === 'WORKFLOW_EXECUTION_COMPLETED' ? close.attributes.result : undefined;
+function signalOf({ workflowId }: RunRef, { result, ...end }: End): Signal {
+  const told: EndedChild = { workflowId, ...end };
   return {
     signalName: CHILD_ENDED_SIGNAL,
     input: toPayloads([JSON.stringify(told), ...(result === undefined ? [] : [result])]),
