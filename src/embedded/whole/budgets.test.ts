@@ -420,7 +420,7 @@ describe('one purse', () => {
       inspectCommit: (tables) =>
         commits.push({
           hasPurse: tables.purses.of(runId) !== undefined,
-          hasRun: tables.runById(runId) !== undefined,
+          hasRun: tables.runs.byId(runId) !== undefined,
         }),
     });
     const budget = { amount: '1', currency: 'USD' };
