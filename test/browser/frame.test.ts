@@ -243,7 +243,7 @@ describeInBrowser('the frame', () => {
     const run = row(page, `clock-${hours}`);
     await expectText(run.locator('.run-started'), /^(now|\d+ s ago)$/);
     await until(
-      () => run.locator('.run-took').innerText(),
+      async () => (await run.locator('.run-took').textContent()) ?? '',
       (took) => /^[1-9]\d*(\.\d)? s$/.test(took),
       'how long it runs by now',
     );
