@@ -208,6 +208,8 @@ describeInBrowser('one run', () => {
       await start('reservation', 'empty-shelf');
       const page = await visit('/runs/empty-shelf');
       await item(page, /^Step reserve, to be tried again, attempt 2,/).click();
+      // One was made, and the second has not begun.
+      expect(await page.locator('.attempts').count()).toBe(0);
       const detail = page.getByRole('complementary');
       await expectText(detail, /Next attempt\s*2 of 5/);
       await expectText(detail, 'the shelf is empty');

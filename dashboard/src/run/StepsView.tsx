@@ -7,7 +7,7 @@ import { Icon } from '../components/Icon.js';
 import { useLines } from '../components/lines.js';
 import { Time, Took } from '../components/Time.js';
 import type { Shown } from './history.js';
-import { type Item, itemName, KINDS, stateClass, stateIcon, stateName } from './items.js';
+import { attemptsMade, type Item, itemName, KINDS, stateClass, stateIcon, stateName } from './items.js';
 import { ASK_COSTS_EVERY_MS, stepCostsQuery, useStepsUnderWay } from './queries.js';
 import { asOfNow } from './under-way.js';
 
@@ -89,9 +89,9 @@ export function StepsView({
   );
 }
 
-/** How many were made; of a step that is to be tried again, one less than the number of the next. */
-function attemptsInWords({ attempt, underWay }: Item): string {
-  const made = underWay?.code === 'stepBackingOff' ? attempt - 1 : attempt;
-  if (underWay?.code === 'stepBackingOff') return made === 1 ? '1 attempt failed' : `${made} attempts failed`;
+function attemptsInWords(item: Item): string {
+  const made = attemptsMade(item);
+  if (item.underWay?.code === 'stepBackingOff')
+    return made === 1 ? '1 attempt failed' : `${made} attempts failed`;
   return made > 1 ? `${made} attempts` : '';
 }

@@ -59,6 +59,10 @@ export const stateIcon = ({ state, underWay }: Item): IconName =>
 export const stateInWords = (item: Item): string =>
   `${stateName(item)}${item.attempt > 1 ? `, attempt ${item.attempt}` : ''}`;
 
+/** How many were begun: the next one of a step that is to be tried again was not. */
+export const attemptsMade = ({ attempt, underWay }: Item): number =>
+  underWay?.code === 'stepBackingOff' ? attempt - 1 : attempt;
+
 /** On hover. */
 export function itemInWords(item: Item, now: number): string {
   const took = duration((item.to ?? now) - (item.startedAt ?? item.from));

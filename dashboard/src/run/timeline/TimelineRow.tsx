@@ -1,7 +1,16 @@
 import { type CSSProperties, memo } from 'react';
 import { Icon } from '../../components/Icon.js';
 import { duration } from '../../components/times.js';
-import { type Item, itemInWords, itemName, KINDS, stateClass, stateIcon, stateInWords } from '../items.js';
+import {
+  attemptsMade,
+  type Item,
+  itemInWords,
+  itemName,
+  KINDS,
+  stateClass,
+  stateIcon,
+  stateInWords,
+} from '../items.js';
 import type { TimeScale } from './time-scale.js';
 import type { Zoom } from './zoom.js';
 
@@ -66,7 +75,7 @@ export const TimelineRow = memo(function TimelineRow({
             {itemName(item)}
             <span className="unseen">, {stateInWords(item)},</span>
           </span>
-          {attempt > 1 && <span className="attempts">×{attempt}</span>}
+          {attemptsMade(item) > 1 && <span className="attempts">×{attemptsMade(item)}</span>}
         </span>
         <span className="timeline-track">
           {/* Until the attempt that counts: it waited for a worker, or attempts before it failed. */}
