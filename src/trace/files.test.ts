@@ -22,7 +22,7 @@ it('says that the disk is full, and leaves nothing of what did not fit', async (
   const place = mkdtempSync(join(tmpdir(), 'perdure-traces-'));
   try {
     const files = await TraceFiles.open(place);
-    const runId = newRunId(0);
+    const runId = newRunId(Date.now());
     // biome-ignore lint/correctness/useYield: it fails before the first
     const full = (function* (): Generator<string> {
       throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
