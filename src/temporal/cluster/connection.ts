@@ -155,7 +155,7 @@ export class Cluster {
         }
         if (abort?.aborted || now + pauseMs >= until) {
           this.log.warn({ code: error.code, detail: error.details }, 'the Temporal cluster does not answer');
-          throw unavailable(`the Temporal cluster at ${this.settings.address} cannot be reached`);
+          throw unavailable(`the Temporal cluster at ${this.settings.address} ${whyNot(error)}`);
         }
         await pause(pauseMs, abort);
       }
@@ -265,6 +265,12 @@ function sendingWellFormed(service: WorkflowService): WorkflowService {
       return (request: object) => (method as Method).call(target, wellFormed(request));
     },
   });
+}
+
+/** What keeps it from answering, for those who look after it: each is mended elsewhere. */
+function whyNot({ code }: GrpcError): string {
+  if (code === CODE.RESOURCE_EXHAUSTED) return 'refuses calls, since it gets more of them than it takes';
+  return code === CODE.DEADLINE_EXCEEDED ? 'does not answer in time' : 'cannot be reached';
 }
 
 /** The bound on calls that wait, of all servers and workers of a namespace together. */
