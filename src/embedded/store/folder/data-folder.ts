@@ -5,7 +5,7 @@
  *    it can still be put right.
  * 2. One process at a time has the folder; `openDatabase` takes the lock.
  */
-import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Scheduler } from '../../../core/clock.js';
@@ -111,7 +111,7 @@ export function acceptBroken(dataDir: string): BrokenLog | undefined {
   const broken = findBroken(dataDir);
   if (!broken) return undefined;
   const wal = walFile(dataDir);
-  copyFileSync(wal, `${wal}.given-up`);
+  copyFileSync(wal, givenUp(wal), constants.COPYFILE_EXCL);
   truncateSync(wal, broken.offset);
   return broken;
 }
@@ -122,10 +122,18 @@ export function acceptLoss(dataDir: string): LostCommits | undefined {
   if (!loss) return undefined;
   const wal = walFile(dataDir);
   // A log without its database is of no use to the next one, but perhaps to somebody who looks for what was lost.
-  if (sizeOf(databaseFile(dataDir)) === 0 && existsSync(wal)) renameSync(wal, `${wal}.given-up`);
+  if (sizeOf(databaseFile(dataDir)) === 0 && existsSync(wal)) renameSync(wal, givenUp(wal));
   if (loss.tip.seq === 0) rmSync(markFile(dataDir), { force: true });
   else Mark.create(markFile(dataDir), loss.tip);
   return loss;
+}
+
+/** A name for what is kept of the file, beside what was kept of it before. */
+function givenUp(file: string): string {
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? `${file}.given-up` : `${file}.given-up-${count}`;
+    if (!existsSync(name)) return name;
+  }
 }
 
 function readMark(dataDir: string): MarkedCommit[] | undefined {

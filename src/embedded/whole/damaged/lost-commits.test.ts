@@ -61,6 +61,21 @@ describe('commits that are gone', () => {
     }
   });
 
+  it('stay beside the database, all of them, however often a loss is accepted', () => {
+    const copy = killed();
+    const wal = readFileSync(walFile(copy));
+    wal[Math.floor(wal.length / 4)]! ^= 16;
+    writeFileSync(walFile(copy), wal);
+    rmSync(dbFile(copy));
+    // Both are given up: what is behind the damage, and the log that has lost its database.
+    expect(checkDataFolder(copy.path, { acceptLoss: true })).toMatchObject({
+      isLossAccepted: true,
+      problems: [],
+    });
+    expect(readFileSync(`${walFile(copy)}.given-up`).equals(wal)).toBe(true);
+    expect(existsSync(`${walFile(copy)}.given-up-2`)).toBe(true);
+  });
+
   it('are missed from the last but one on: a power cut tears no more than the last', async () => {
     const FRAME_BYTES = 24 + 4_096;
     const copy = killed();
