@@ -17,13 +17,15 @@ export interface Tally {
   answered: number;
   costs: number;
   budgetPauses: number;
+  timeouts: number;
+  misfits: number;
   /** Hours of virtual time. */
   hours: number;
 }
 
 export const noTally = (): Tally => ({
   ...{ worlds: 0, programs: 0, runs: 0, commits: 0, events: 0, kills: 0, answered: 0 },
-  ...{ costs: 0, budgetPauses: 0, hours: 0 },
+  ...{ costs: 0, budgetPauses: 0, timeouts: 0, misfits: 0, hours: 0 },
 });
 
 export interface Failing {
@@ -67,6 +69,8 @@ function count(tally: Tally, result: WorldResult): void {
   tally.answered += result.answered;
   tally.costs += result.costs;
   tally.budgetPauses += result.budgetPauses;
+  tally.timeouts += result.timeouts;
+  tally.misfits += result.misfits;
   tally.hours += result.virtualMs / 3_600_000;
 }
 

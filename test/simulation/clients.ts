@@ -3,7 +3,7 @@
  * what is on disk at that moment (I1): acknowledged is there, refused is not and never will be, unclear is there once or
  * not at all (I2).
  */
-import type { PerdureError } from '../../src/core/errors.js';
+import { PerdureError } from '../../src/core/errors.js';
 import { STATUS_OF_CLOSE_EVENT } from '../../src/core/run/run.js';
 import type { EmbeddedEngine } from '../../src/embedded/index.js';
 import type { ResetPoint, RunOutcome, RunRef } from '../../src/engine.js';
@@ -105,7 +105,12 @@ export class Clients {
       isAwaited,
       budget,
     };
-    let answer = await this.service.call(`start ${target}`, (engine) => engine.start(request));
+    let answer = await this.service.call(`start ${target}`, async (engine) => {
+      // At the door nobody is let in before there is somebody whose settings it could have.
+      if (!(await engine.catalog(CATALOG)))
+        throw new PerdureError('EngineUnavailableError', 'no worker has registered yet');
+      return engine.start(request);
+    });
     if (answer.kind === 'ok' && isAwaited) {
       // Such a start is acknowledged with what follows from it.
       const ref = answer.value;

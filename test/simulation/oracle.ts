@@ -3,19 +3,35 @@
  * runs are there or none is, an id has one open run (I9), nothing that was committed changes or gets lost (I1, I3, I4),
  * and steps run when, and only when, the history says so (I6).
  */
-import { CLOSE_EVENTS, type HistoryEvent } from '../../src/core/history/event.js';
+import { CLOSE_EVENTS, type EventOf, type HistoryEvent } from '../../src/core/history/event.js';
 import type { StepTask } from '../../src/core/task.js';
 import type { ActiveRun } from '../../src/embedded/store/active-run.js';
 import { checkCommit, problemsOnDisk } from '../../src/embedded/store/check/projection-check.js';
 import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
 import type { Tables } from '../../src/embedded/store/tables/tables.js';
 import { Ledger, type Touched } from './ledger.js';
+import { REFUSED } from './program.js';
 import { type RecordedChild, RunRecord, Violation } from './run-record.js';
 import { Sendings } from './sendings.js';
 import type { Instant } from './virtual-time.js';
 
+type ChildEnd = EventOf<
+  | 'CHILD_WORKFLOW_EXECUTION_COMPLETED'
+  | 'CHILD_WORKFLOW_EXECUTION_FAILED'
+  | 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT'
+>;
+
 const attemptOf = ({ runId, scheduledEventId, attempt }: StepTask) =>
   `${runId}/${scheduledEventId}/${attempt}`;
+
+/** The workers that are there, by their code. */
+export interface Codes {
+  isBlaming: boolean;
+  isThere(codeId: string, forMs: number): boolean;
+}
+
+/** From the decision to its commit: on a disk that is full for as long as a plan may say. */
+const COMMIT_MS = 6_000;
 
 /** Reasons for which the engine itself ends runs. */
 const OWN_REASONS = new Set(['the parent closed', 'the parent was reset']);
@@ -23,6 +39,7 @@ const OWN_REASONS = new Set(['the parent closed', 'the parent was reset']);
 export class Oracle {
   readonly runs = new Map<string, RunRecord>();
   readonly ledger = new Ledger(this.runs);
+  codes: Codes | undefined;
   /** Open runs by workflow id. */
   readonly #open = new Map<string, Set<RunRecord>>();
   readonly #startedAttempts = new Set<string>();
@@ -209,6 +226,30 @@ export class Oracle {
             throw new Violation(`I6: ${key} is recorded as completed and was not`);
           break;
         }
+        case 'ACTIVITY_TASK_FAILED': {
+          const { failure } = event.attributes;
+          if (failure.type !== REFUSED || event.id <= record.copiedUpTo) break;
+          if (this.codes?.isThere(failure.message, COMMIT_MS))
+            throw new Violation(
+              `code: run ${record.runId}: event ${event.id} fails a step that others refuse, and ${failure.message} is there`,
+            );
+          break;
+        }
+        case 'WORKFLOW_TASK_FAILED': {
+          const { boundTo, runId } = record;
+          if (event.attributes.cause !== 'NON_DETERMINISTIC_ERROR' || event.id <= record.copiedUpTo) break;
+          if (boundTo === undefined || this.codes?.isBlaming !== false) break;
+          if (this.codes.isThere(boundTo, COMMIT_MS))
+            throw new Violation(
+              `code: run ${runId} is held back (event ${event.id}), and ${boundTo} is there`,
+            );
+          break;
+        }
+        case 'CHILD_WORKFLOW_EXECUTION_COMPLETED':
+        case 'CHILD_WORKFLOW_EXECUTION_FAILED':
+        case 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT':
+          this.#mustHaveEndedSo(event, record.runId);
+          break;
         case 'CHILD_WORKFLOW_EXECUTION_STARTED':
           this.#mustExist(event.attributes.workflowExecution.runId, `child of run ${record.runId}`);
           break;
@@ -242,11 +283,31 @@ export class Oracle {
     return record;
   }
 
+  /** The parent has heard what the child has said. */
+  #mustHaveEndedSo({ type, attributes }: ChildEnd, parentId: string): void {
+    const { runId } = attributes.workflowExecution;
+    const { closed } = this.#mustExist(runId, `child of run ${parentId}`);
+    const said = closed?.attributes as { result?: unknown; failure?: unknown } | undefined;
+    const heard = attributes as { result?: unknown; failure?: unknown };
+    const isSame =
+      closed !== undefined &&
+      closed.type.slice('WORKFLOW_'.length) === type.slice('CHILD_WORKFLOW_'.length) &&
+      JSON.stringify([said!.result, said!.failure]) === JSON.stringify([heard.result, heard.failure]);
+    if (!isSame)
+      throw new Violation(
+        `I15: run ${parentId} has heard ${type} of run ${runId}, which has ended otherwise`,
+      );
+  }
+
   #checkClosed(record: RunRecord): void {
     this.#closedNow.add(record);
     const { closed, successor, runId, started } = record;
     if (successor !== undefined) this.#mustExist(successor, `successor of run ${runId}`);
     const isReset = closed!.type === 'WORKFLOW_EXECUTION_TERMINATED' && successor !== undefined;
+    if (successor !== undefined && !isReset && this.runs.get(successor)!.expiresAt !== record.expiresAt)
+      throw new Violation(
+        `limit: run ${successor} has another time limit than run ${runId}, which it follows`,
+      );
     if (closed!.type === 'WORKFLOW_EXECUTION_TERMINATED' && !isReset) {
       const { reason } = closed!.attributes;
       if (!OWN_REASONS.has(reason) && !this.terminations.has(reason)) {

@@ -3,7 +3,15 @@
 import type { CostScope } from '../../src/core/cost/sums.js';
 import { Random } from '../../src/testing/random.js';
 import type { LinkFaults } from './link.js';
-import { currencyOf, hasFamily, type Program, programOf, type Spend, signalsWanted } from './program.js';
+import {
+  currencyOf,
+  hasFamily,
+  limited,
+  type Program,
+  programOf,
+  type Spend,
+  signalsWanted,
+} from './program.js';
 
 export interface PlannedStart {
   program: Program;
@@ -33,8 +41,8 @@ export type PlannedCall = {
   | { kind: 'why' }
   | { kind: 'cost'; scope: CostScope }
   | { kind: 'budget'; amount: string }
-  /** To the completion of the step that is that action, or to the start. */
-  | { kind: 'reset'; action: number | 'start' }
+  /** To the completion of the step that stands there in the program, or to the start. */
+  | { kind: 'reset'; action: string }
   /** By the same client's key, by the key with another body, or by the id alone. */
   | { kind: 'startAgain'; how: 'repeat' | 'otherBody' | 'idOnly' }
   | { kind: 'outcome'; waitMs: number }
@@ -52,6 +60,8 @@ export type PlannedFault = { at: number } & (
   | { kind: 'workerFreezes'; ms: number; isWitnessed: boolean }
   | { kind: 'evict'; isTold: boolean }
   | { kind: 'turnFails' }
+  /** A worker leaves in order, and another one comes in its place, perhaps with other code. */
+  | { kind: 'deploy' }
 );
 
 export interface Plan {
@@ -61,6 +71,8 @@ export interface Plan {
   faults: PlannedFault[];
   link: LinkFaults;
   workers: number;
+  /** How many versions of the code there are. */
+  codes: number;
   slots: number;
   isCaching: boolean;
   spares: number;
@@ -78,6 +90,8 @@ export const CLIENTS = 4;
 
 export function planOf(seed: string, programs: number): Plan {
   const random = new Random(seed);
+  const limits = random.of('limits');
+  const hasVersions = limits.chance(0.5);
   // Many things happen at few instants, so that they meet.
   const instants = Array.from({ length: 10 }, () => random.int(0, 20_000));
   const instant = (from: number) =>
@@ -85,7 +99,7 @@ export function planOf(seed: string, programs: number): Plan {
   const starts = Array.from({ length: programs }, (_, index): PlannedStart => {
     const isUnnamed = random.chance(0.2);
     return {
-      program: programOf(random, programs),
+      program: limited(programOf(random, programs), limits, hasVersions),
       at: random.chance(0.6) ? random.pick(instants) >> 1 : random.int(0, 10_000),
       client: random.int(0, CLIENTS - 1),
       workflowId: `${isUnnamed ? 'unnamed' : 'w'}${index}`,
@@ -145,16 +159,17 @@ export function planOf(seed: string, programs: number): Plan {
     seed,
     starts,
     calls,
-    faults: random.chance(0.1) ? [] : faultsOf(random),
+    faults: [...(random.chance(0.1) ? [] : faultsOf(random)), ...(hasVersions ? deploysOf(limits) : [])],
     link: {
       slowMs: random.pick([5, 50, 1_000]),
       duplicates: random.pick([0, 0.05, 0.5]),
       overtakes: random.pick([0, 0.2]),
     },
-    workers: random.int(1, 3),
+    workers: Math.max(random.int(1, 3), hasVersions ? 2 : 1),
+    codes: hasVersions ? 2 : 1,
     slots: random.pick([2, 10, 100]),
     isCaching: random.chance(0.8),
-    spares: random.pick([0, 0, 1]),
+    spares: hasVersions ? 0 : random.pick([0, 0, 1]),
     cachedRuns: random.pick([0, 3, 5_000]),
     childrenEndedAtOnce: random.pick([0, 0, 1, 5, 100]),
     messagesSentAtOnce: random.pick([0, 0, 1, 5, 100]),
@@ -173,14 +188,20 @@ export const isQuiet = ({ calls, faults, link }: Plan): boolean =>
   calls.length === 0 && faults.length === 0 && link.slowMs <= 2;
 
 function callOf(random: Random, { actions }: Program): object {
-  const steps = [...actions.keys()].filter((index) => actions[index]!.do === 'step');
+  const steps = actions.flatMap((action, at) =>
+    action.do === 'all'
+      ? action.parts.flatMap((part, within) => (part.do === 'step' ? [`${at}.${within}`] : []))
+      : action.do === 'step'
+        ? [String(at)]
+        : [],
+  );
   return random.choose<object>([
     [4, { kind: 'signal', count: random.int(1, 4) }],
     [5, { kind: 'update', isBad: random.chance(0.2), isSlow: random.chance(0.4) }],
     [3, { kind: 'query', isUnknown: random.chance(0.1) }],
     [1, { kind: 'cancel' }],
     [1, { kind: 'terminate' }],
-    [3, { kind: 'reset', action: random.pick<number | 'start'>([...steps, 'start', random.int(0, 4)]) }],
+    [3, { kind: 'reset', action: random.pick([...steps, 'start', String(random.int(0, 4))]) }],
     [3, { kind: 'pause' }],
     [2, { kind: 'resume' }],
     [3, { kind: 'why' }],
@@ -193,6 +214,9 @@ function callOf(random: Random, { actions }: Program): object {
 }
 
 const budgetOf = (random: Random): string => random.pick(['0', '0.000000001', '0.5', '1.1', '4', '10']);
+
+const deploysOf = (random: Random): PlannedFault[] =>
+  Array.from({ length: random.int(0, 4) }, () => ({ kind: 'deploy', at: random.int(0, SAFETY_MS - 8_000) }));
 
 function faultsOf(random: Random): PlannedFault[] {
   return Array.from({ length: random.int(1, 8) }, () => ({

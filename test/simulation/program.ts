@@ -14,8 +14,19 @@ export interface Spend {
 export const CURRENCIES = ['USD', 'EUR'] as const;
 
 export type Action =
-  /** Fails so often before it succeeds; it may be tried without end. One with little time may run out of it on the way. */
-  | { do: 'step'; ms: number; fails: number; heartbeats?: boolean; hasLittleTime?: boolean; spends?: Spend[] }
+  /**
+   * Fails so often before it succeeds; it may be tried without end. One with little time may run out of it on the way, and one
+   * that is picky is refused by all code but the one that has asked for it.
+   */
+  | {
+      do: 'step';
+      ms: number;
+      fails: number;
+      heartbeats?: boolean;
+      hasLittleTime?: boolean;
+      isPicky?: boolean;
+      spends?: Spend[];
+    }
   /** Fails however often it is tried. */
   | { do: 'doomed'; ms: number; attempts: number; spends?: Spend[] }
   | { do: 'sleep'; ms: number }
@@ -36,7 +47,19 @@ export interface Program {
   failures: number;
   /** What it does when it is asked to stop. */
   onCancel: 'cleanUp' | 'ignore';
+  /** Its executionTimeout. */
+  timeLimitMs?: number;
+  /** Only the code that has made the first turn of a run can go on with it. */
+  isBound?: boolean;
 }
+
+export const TIME_LIMITS_MS = [300, 3_000, 15_000, 60_000];
+
+/** What comes of a step whose input its code does not take, by the type of the failure. */
+export const REFUSED = 'Refused';
+
+/** Versions of the code that workers have. */
+export const CODES = ['v1', 'v2'] as const;
 
 /** Runs of a failing program, the first included. */
 export const MAX_RUNS = 3;
@@ -50,24 +73,55 @@ export function expectedOf(program: Program): Expected {
 }
 
 /**
- * What an action contributes to the result, where it came to an end by itself. `path` says where it stands in the program,
- * and `endedChildren` which children were ended from outside.
+ * What an action contributes to the result. `path` says where it stands in the program, and `others` what those have come to
+ * that did not end by themselves, by their places.
  */
-export function partOf(action: Action, path = '', endedChildren: ReadonlySet<string> = new Set()): string {
+export function partOf(action: Action, path = '', others: ReadonlyMap<string, string> = new Map()): string {
   switch (action.do) {
     case 'all':
-      return `[${action.parts.map((part, at) => partOf(part, `${path}.${at}`, endedChildren)).join()}]`;
+      return `[${action.parts.map((part, at) => partOf(part, `${path}.${at}`, others)).join()}]`;
     case 'child': {
       if (!action.isAwaited) return 'detached';
-      if (endedChildren.has(path)) return 'child ended';
+      const other = others.get(path);
+      if (other !== undefined) return other;
       const expected = expectedOf(action.program);
       return expected.status === 'failed' ? 'child failed' : `child(${expected.values.join()})`;
     }
     case 'step':
-      return `step ${action.fails}`;
+      return others.get(path) ?? `step ${action.fails}`;
     default:
       return action.do;
   }
+}
+
+/** The action that stands there. */
+export function actionAt({ actions }: Program, path: string): Action | undefined {
+  const [first, ...rest] = path.split('.').map(Number);
+  let action = actions[first!];
+  for (const at of rest) action = action?.do === 'all' ? action.parts[at] : undefined;
+  return action;
+}
+
+/** Gives the program, and those of its children, time limits and, where there are several versions of the code, likings. */
+export function limited(program: Program, random: Random, hasVersions: boolean): Program {
+  const part = (action: Action): Action => {
+    switch (action.do) {
+      case 'all':
+        return { ...action, parts: action.parts.map(part) };
+      case 'child':
+        return { ...action, program: limited(action.program, random, hasVersions) };
+      case 'step':
+        return random.chance(0.3) && hasVersions ? { ...action, isPicky: true } : action;
+      default:
+        return action;
+    }
+  };
+  return {
+    ...program,
+    actions: program.actions.map(part),
+    ...(random.chance(0.12) && { timeLimitMs: random.pick(TIME_LIMITS_MS) }),
+    ...(random.chance(0.3) && hasVersions && { isBound: true }),
+  };
 }
 
 /** How many signals it waits for. */

@@ -12,8 +12,8 @@ import {
   type ParentClosePolicy,
 } from '../../src/core/history/event.js';
 import { isPauseSignal, PAUSE_SIGNAL, type PausedBy } from '../../src/core/run/pause.js';
-import { MAX_RUNS, partOf } from './program.js';
-import type { MessageInput, ProgramInput, ProgramResult } from './virtual-run.js';
+import { actionAt, MAX_RUNS, partOf, REFUSED } from './program.js';
+import { BINDS, type MessageInput, type ProgramInput, type ProgramResult } from './virtual-run.js';
 import type { Instant } from './virtual-time.js';
 
 export class Violation extends Error {
@@ -67,10 +67,20 @@ export class RunRecord {
   /** Up to this event the history is that of the run which was reset. */
   copiedUpTo = 0;
   /**
-   * Children that the run which was reset had started, and that ended with it before this one took its place: by their
-   * places in the program.
+   * What has come of those that did not end by themselves, by their places in the program: of children that the run which was
+   * reset had started, and that ended with it before this one took its place; of children that had, or have below them, a time
+   * limit or something that not all code takes; and of steps that all code has refused.
    */
-  readonly #endedChildren = new Set<string>();
+  readonly #others = new Map<string, string>();
+  /** When it times out. */
+  expiresAt: number | undefined;
+  /** The latest that the clock has shown before it was set back. */
+  #highestAt = 0;
+  /** The only code that can go on with it. */
+  boundTo: string | undefined;
+  readonly #stepNames = new Map<number, string>();
+  /** The latest that the clock has shown by the last event. */
+  #shownAtEnd = 0;
   #lastAt = 0;
   #turn: 'none' | 'scheduled' | 'started' = 'none';
 
@@ -90,6 +100,7 @@ export class RunRecord {
   /** Told of every instant at which the clock is set back or forth. */
   clockShows(now: number): void {
     for (const timer of this.timers.values()) timer.highestAt = Math.max(timer.highestAt, now);
+    this.#highestAt = Math.max(this.#highestAt, now);
   }
 
   append(events: readonly HistoryEvent[], { now, ms }: Instant, shownBefore = 0): void {
@@ -201,7 +212,7 @@ export class RunRecord {
     );
   }
 
-  /** Timers that should have fired by `now`. */
+  /** Timers that should have fired by `now`, and the time limit. */
   overdue(now: number): string[] {
     if (this.closed) return [];
     const overdue: string[] = [];
@@ -211,6 +222,7 @@ export class RunRecord {
       );
       if (firesAt < now && !isFiring) overdue.push(timerId);
     }
+    if (this.expiresAt !== undefined && this.expiresAt < now) overdue.push('of its time limit');
     return overdue;
   }
 
@@ -231,12 +243,14 @@ export class RunRecord {
   }
 
   #fold(event: HistoryEvent, now: number, shownBefore: number): void {
+    this.#shownAtEnd = Math.max(now, shownBefore, this.#highestAt);
     const isNew = event.id > this.copiedUpTo;
     if (COMMAND_EVENTS.has(event.type) && this.#isTurnPaused && isNew)
       this.#require(false, 'paused', `event ${event.id} (${event.type}) comes of a turn while it is paused`);
     switch (event.type) {
       case 'WORKFLOW_EXECUTION_STARTED':
         this.started = event.attributes;
+        this.#begin(event.at);
         return;
       case 'WORKFLOW_TASK_SCHEDULED':
         this.#require(this.#turn === 'none', 'I15', `event ${event.id} schedules a second turn`);
@@ -255,9 +269,16 @@ export class RunRecord {
       case 'WORKFLOW_TASK_FAILED':
         this.#require(this.#turn === 'started', 'I15', `event ${event.id} ends a turn that is not under way`);
         this.#turn = 'none';
+        if (event.id === this.copiedUpTo) this.#begin(event.at, true);
         return;
+      case 'MARKER_RECORDED': {
+        const { patchId } = event.attributes.details;
+        if (patchId.startsWith(BINDS)) this.boundTo = patchId.slice(BINDS.length);
+        return;
+      }
       case 'ACTIVITY_TASK_SCHEDULED':
         this.openSteps.add(event.id);
+        this.#stepNames.set(event.id, event.attributes.stepName);
         return;
       case 'TIMER_STARTED': {
         const { timerId, startToFireTimeoutMs, countsFrom = event.at } = event.attributes;
@@ -300,8 +321,7 @@ export class RunRecord {
       case 'CHILD_WORKFLOW_EXECUTION_TERMINATED': {
         const { initiatedEventId } = event.attributes;
         const child = this.children.get(initiatedEventId);
-        if (child && isEndedFromOutside(event) && initiatedEventId <= this.copiedUpTo)
-          this.#endedChildren.add(placeOf(child.workflowId));
+        if (child) this.#childEnded(event, placeOf(child.workflowId), initiatedEventId <= this.copiedUpTo);
         this.#require(
           this.children.delete(initiatedEventId),
           'I15',
@@ -353,7 +373,51 @@ export class RunRecord {
             `event ${event.id} closes step ${scheduledEventId}, which is not open`,
           );
           this.closedSteps.add(scheduledEventId);
+          if (event.type === 'ACTIVITY_TASK_FAILED' && event.attributes.failure.type === REFUSED) {
+            const path = this.#stepNames.get(scheduledEventId)!.slice(1);
+            this.#others.set(path, `step ${path} failed`);
+          }
         } else if (CLOSE_EVENTS.has(event.type)) this.#close(event);
+    }
+  }
+
+  /** A run has its time from its start on, those that follow it share it, and a reset gives it all of it again. */
+  #begin(at: number, isReset = false): void {
+    const limitMs = this.input.program.timeLimitMs;
+    const { executionExpiresAt, continuedExecutionRunId } = this.started;
+    this.expiresAt = isReset && limitMs !== undefined ? at + limitMs : executionExpiresAt;
+    this.#require(
+      (this.expiresAt === undefined) === (limitMs === undefined),
+      'limit',
+      `it has to end by ${this.expiresAt}, and its program by ${limitMs}`,
+    );
+    if (isReset || continuedExecutionRunId !== undefined || limitMs === undefined) return;
+    this.#require(
+      this.expiresAt === at + limitMs,
+      'limit',
+      `it has ${this.expiresAt! - at} ms, not ${limitMs}`,
+    );
+  }
+
+  #childEnded(event: HistoryEvent, place: string, isCopied: boolean): void {
+    if (isCopied && isEndedFromOutside(event)) this.#others.set(place, 'child ended');
+    const action = actionAt(this.input.program, place);
+    const program = action?.do === 'child' ? action.program : undefined;
+    if (event.type === 'CHILD_WORKFLOW_EXECUTION_TIMED_OUT') {
+      this.#require(
+        program?.timeLimitMs !== undefined,
+        'limit',
+        `child ${place} timed out and has no time limit`,
+      );
+      this.#others.set(place, 'child ended');
+    }
+    // Its time may not have sufficed for another try.
+    const isTried = program !== undefined && program.failures > 0 && program.timeLimitMs !== undefined;
+    if (event.type === 'CHILD_WORKFLOW_EXECUTION_FAILED' && isTried) this.#others.set(place, 'child failed');
+    if (event.type === 'CHILD_WORKFLOW_EXECUTION_COMPLETED' && isUncertain(program)) {
+      // What it came to was held against its own program when it ended.
+      const { values } = JSON.parse(event.attributes.result!) as ProgramResult;
+      this.#others.set(place, `child(${values.join()})`);
     }
   }
 
@@ -389,7 +453,13 @@ export class RunRecord {
         this.#require(this.isCancelRequested, 'model', 'it stopped without being asked');
         return;
       case 'WORKFLOW_EXECUTION_TIMED_OUT':
-        throw new Violation(`model: run ${this.runId} timed out and has no time limit`);
+        this.#require(this.expiresAt !== undefined, 'limit', 'it timed out and has no time limit');
+        this.#require(
+          this.#shownAtEnd >= this.expiresAt!,
+          'limit',
+          `it timed out ${this.expiresAt! - this.#shownAtEnd} ms early`,
+        );
+        return;
       default:
     }
   }
@@ -399,7 +469,7 @@ export class RunRecord {
     const { program, from, values } = this.input;
     const own = program.actions
       .slice(from, end)
-      .map((action, at) => partOf(action, String(from + at), this.#endedChildren));
+      .map((action, at) => partOf(action, String(from + at), this.#others));
     return [...values, ...own];
   }
 
@@ -408,6 +478,9 @@ export class RunRecord {
     this.#require(a === b, 'model', `${what} is ${a} and should be ${b}`);
   }
 }
+
+/** Whether something in it, or below it, may end otherwise than by itself. */
+const isUncertain = (program: unknown): boolean => /"(timeLimitMs|isPicky)"/.test(JSON.stringify(program));
 
 const isEndedFromOutside = ({ type }: HistoryEvent): boolean =>
   type === 'CHILD_WORKFLOW_EXECUTION_CANCELED' || type === 'CHILD_WORKFLOW_EXECUTION_TERMINATED';

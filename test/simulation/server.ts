@@ -12,6 +12,7 @@ import type { Answer } from './clients.js';
 import { type CommitFault, Disk } from './disk.js';
 import type { Oracle } from './oracle.js';
 import type { Plan, PlannedFault } from './plan.js';
+import { CODES } from './program.js';
 import { Violation } from './run-record.js';
 import { Owner, type VirtualTime } from './virtual-time.js';
 import { VirtualWorker } from './virtual-worker.js';
@@ -46,12 +47,15 @@ export class Server {
   #lives = 0;
   kills = 0;
   answered = 0;
+  misfits = 0;
   isCalm = false;
   /** Faults that wait for their moment. */
   #killsAfterCommit = 0;
   #commitFaults: ('before' | 'after')[] = [];
   #turnFailures = 0;
   fullUntil = 0;
+  /** Something has happened for which the engine may blame the code that a worker has. */
+  #hasBlamed = false;
   /** The last commit was made, but its engine was told that it failed. */
   #isUnclear = false;
   readonly callsUnderWay = new Set<{ what: string; since: number }>();
@@ -65,6 +69,27 @@ export class Server {
   ) {
     this.#ids = idsFrom((bytes) => random.bytes(bytes));
     this.#disk = new Disk(() => this.#faultOfCommit());
+    oracle.codes = this;
+  }
+
+  get isBlaming(): boolean {
+    return this.#hasBlamed;
+  }
+
+  /** Whether a worker of that code has been there for so long, and stays. */
+  isThere(codeId: string, forMs: number): boolean {
+    return this.#workers.some(
+      (each) => each.codeId === codeId && !each.isLeaving && each.registeredAt + forMs <= this.time.ms,
+    );
+  }
+
+  /** In the end some of all code is there. */
+  #codeOf(name: string): string {
+    const codes = CODES.slice(0, this.plan.codes);
+    const missing = codes.filter(
+      (codeId) => !this.#workers.some((each) => each.codeId === codeId && !each.isLeaving),
+    );
+    return this.isCalm && missing[0] !== undefined ? missing[0] : this.random.of(`${name} code`).pick(codes);
   }
 
   get isUp(): boolean {
@@ -207,7 +232,10 @@ export class Server {
         time: this.time,
         others: plan.starts.map(({ workflowId }) => workflowId),
         linkFaults: () => (this.isCalm ? { slowMs: 2, duplicates: 0, overtakes: 0 } : plan.link),
-        takeTurnFailure: () => this.#turnFailures > 0 && this.#turnFailures-- > 0,
+        takeTurnFailure: () => this.#turnFailures > 0 && this.#turnFailures-- > 0 && this.#blames(),
+        misfits: () => {
+          this.misfits++;
+        },
         attemptSent: (task) => {
           try {
             this.oracle.attemptSent(task);
@@ -221,13 +249,18 @@ export class Server {
         trace: (what) => this.witness.trace(what),
         violated: (message) => this.witness.violated(message),
       },
-      { pool, slots: plan.slots, isCaching: plan.isCaching },
+      { pool, slots: plan.slots, isCaching: plan.isCaching, codeId: this.#codeOf(name) },
       (ended) => {
         this.#workers = this.#workers.filter((each) => each !== ended);
         this.time.after(this.random.int(0, 1_500), owner, () => this.#connectWorker());
       },
     );
     this.#workers.push(worker);
+  }
+
+  #blames(): boolean {
+    this.#hasBlamed = true;
+    return true;
   }
 
   // ── faults ───────────────────────────────────────────────────────────────────────────────────────
@@ -248,9 +281,11 @@ export class Server {
         this.fullUntil = this.time.ms + fault.ms;
         return;
       case 'workerEnds':
+        this.#blames();
         worker?.end('planned', fault.words);
         return;
       case 'workerFreezes':
+        this.#blames();
         worker?.freeze(fault.ms, fault.isWitnessed);
         return;
       case 'evict':
@@ -258,6 +293,9 @@ export class Server {
         return;
       case 'turnFails':
         this.#turnFailures++;
+        return;
+      case 'deploy':
+        worker?.leave();
         return;
     }
   }
@@ -267,6 +305,9 @@ export class Server {
     this.#killsAfterCommit = 0;
     this.#commitFaults = [];
     this.#turnFailures = 0;
+    for (const codeId of CODES.slice(0, this.plan.codes)) {
+      if (!this.#workers.some((each) => each.codeId === codeId && !each.isLeaving)) this.#connectWorker();
+    }
   }
 
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────

@@ -81,6 +81,8 @@ function* partsOf<T>(list: readonly T[]): Generator<T[]> {
 
 function* smallerPrograms(program: Program): Generator<Program> {
   if (program.failures > 0) yield { ...program, failures: 0 };
+  if (program.timeLimitMs !== undefined) yield { ...program, timeLimitMs: undefined };
+  if (program.isBound) yield { ...program, isBound: undefined };
   for (const actions of partsOf(program.actions)) if (actions.length > 0) yield { ...program, actions };
   for (const [index, action] of program.actions.entries()) {
     const replaced = (by: typeof action): Program => ({

@@ -51,6 +51,8 @@ it(
     expect(tally.answered).toBeGreaterThan(50 * WORLDS);
     expect(tally.costs).toBeGreaterThan((2_000 / 60) * WORLDS);
     expect(tally.budgetPauses).toBeGreaterThan((100 / 60) * WORLDS);
+    expect(tally.timeouts).toBeGreaterThan(0);
+    expect(tally.misfits).toBeGreaterThan(0);
   },
   PATIENCE_MS,
 );

@@ -26,13 +26,15 @@ const sum = (all: readonly Bounds[]): Bounds => ({
 });
 
 /** What the run of the program, those after it and all their children spend, where nothing fails and nobody interferes. */
-export function spendingOf({ actions, failures }: Program, currency: string): Bounds {
+export function spendingOf({ actions, failures, timeLimitMs }: Program, currency: string): Bounds {
   // A run that fails is tried again from where it began, which is where the one before has continued as new.
   const lastBegins = actions.findLastIndex((action) => action.do === 'continueAsNew') + 1;
   const times = BigInt(Math.min(failures + 1, MAX_RUNS));
   const last = sum(actions.slice(lastBegins).map((action) => spendingOfAction(action, currency)));
   const before = sum(actions.slice(0, lastBegins).map((action) => spendingOfAction(action, currency)));
-  return { least: before.least + last.least * times, most: before.most + last.most * times };
+  const most = before.most + last.most * times;
+  // What its time does not suffice for is not spent.
+  return { least: timeLimitMs === undefined ? before.least + last.least * times : 0n, most };
 }
 
 function spendingOfAction(action: Action, currency: string): Bounds {

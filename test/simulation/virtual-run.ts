@@ -34,6 +34,8 @@ export interface StepInput {
   fails: number;
   heartbeats?: boolean;
   hasLittleTime?: boolean;
+  /** The only code that takes it. */
+  onlyFor?: string;
   /** Whatever becomes of the attempt. */
   spends?: Spend[];
 }
@@ -45,7 +47,11 @@ export interface MessageInput {
   isSlow?: boolean;
 }
 
-export const workflowTypeOf = ({ failures }: Program): string => (failures > 0 ? 'retried' : 'plain');
+export const workflowTypeOf = ({
+  failures,
+  timeLimitMs,
+}: Pick<Program, 'failures' | 'timeLimitMs'>): string =>
+  `${failures > 0 ? 'retried' : 'plain'}${timeLimitMs ?? ''}`;
 
 export const inputOf = (program: Program): string[] => {
   const input: ProgramInput = { program, from: 0, values: [], signals: [], updates: [] };
@@ -59,6 +65,12 @@ type Thread = { routine: Generator<() => boolean, void>; isReady: () => boolean;
 type Ended = 'completed' | 'failed' | 'cancelled' | 'other';
 
 export class ReplayMismatch extends Error {}
+
+/** The run is bound to other code. */
+export class OtherCode extends Error {}
+
+/** What binds a run is recorded as a patch of this name. */
+export const BINDS = 'code ';
 
 export class VirtualRun {
   readonly #reader = new HistoryReader();
@@ -85,6 +97,7 @@ export class VirtualRun {
     private readonly workflowId: string,
     /** The workflow ids of the programs of the world. */
     private readonly others: readonly string[],
+    private readonly codeId: string,
   ) {}
 
   get nextEventId(): number {
@@ -92,6 +105,12 @@ export class VirtualRun {
   }
 
   turn(task: TurnTask): { commands: Command[]; answers: QueryAnswer[] } {
+    for (const { type, attributes } of task.events) {
+      if (type !== 'MARKER_RECORDED' || !attributes.details.patchId.startsWith(BINDS)) continue;
+      const { patchId } = attributes.details;
+      if (patchId !== BINDS + this.codeId)
+        throw new OtherCode(`${patchId} is needed, and this is ${this.codeId}`);
+    }
     for (const { incoming, commandEvents, executed } of this.#reader.read(task.events)) {
       const accepted = commandEvents.flatMap((event) =>
         event.type === 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED'
@@ -231,6 +250,8 @@ export class VirtualRun {
 
   *#main(input: ProgramInput): Generator<() => boolean, void> {
     const { program, values } = input;
+    if (program.isBound)
+      this.#commands.push({ kind: 'recordPatch', patchId: BINDS + this.codeId, deprecated: false });
     for (let at = input.from; at < program.actions.length; at++) {
       const action = program.actions[at]!;
       if (action.do === 'continueAsNew') {
@@ -271,6 +292,7 @@ export class VirtualRun {
             ...(action.do === 'step' && {
               heartbeats: action.heartbeats,
               hasLittleTime: action.hasLittleTime,
+              ...(action.isPicky && { onlyFor: this.codeId }),
             }),
           },
           isDoomed ? action.attempts : 0,

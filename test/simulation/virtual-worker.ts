@@ -11,24 +11,27 @@ import { firstUnsent, nextTurn } from '../../src/worker/next-turn.js';
 import { AbandonedTurnError } from '../../src/worker/sandbox/run/history.js';
 import { costOf } from './ledger.js';
 import { Link, type LinkFaults } from './link.js';
-import { MAX_RUNS } from './program.js';
-import { ReplayMismatch, type StepInput, VirtualRun } from './virtual-run.js';
+import { MAX_RUNS, REFUSED, TIME_LIMITS_MS } from './program.js';
+import { OtherCode, ReplayMismatch, type StepInput, VirtualRun, workflowTypeOf } from './virtual-run.js';
 import { Owner, type VirtualTime } from './virtual-time.js';
 
 export const CATALOG = 'default';
 
-const WORKFLOWS = [
-  workflow('plain'),
-  workflow('retried', {
-    retry: {
-      initialIntervalMs: 100,
-      backoffCoefficient: 2,
-      maximumIntervalMs: 1_000,
-      maximumAttempts: MAX_RUNS,
-      nonRetryableErrorTypes: [],
-    },
-  }),
-];
+const RETRY = {
+  initialIntervalMs: 100,
+  backoffCoefficient: 2,
+  maximumIntervalMs: 1_000,
+  maximumAttempts: MAX_RUNS,
+  nonRetryableErrorTypes: [],
+};
+
+const WORKFLOWS = [undefined, ...TIME_LIMITS_MS].flatMap((timeLimitMs) => {
+  const limit = { ...(timeLimitMs !== undefined && { executionTimeoutMs: timeLimitMs }) };
+  return [
+    workflow(workflowTypeOf({ failures: 0, timeLimitMs }), limit),
+    workflow(workflowTypeOf({ failures: 1, timeLimitMs }), { ...limit, retry: RETRY }),
+  ];
+});
 
 /** What the worker needs of the world around it. */
 export interface Surroundings {
@@ -37,6 +40,8 @@ export interface Surroundings {
   linkFaults(): LinkFaults;
   /** A turn of this run must not be answered but fail, as with code that does not fit. */
   takeTurnFailure(): boolean;
+  /** It cannot make a turn, or does not take a step, which other code can. */
+  misfits(): void;
   /** The engine has sent an attempt, at the moment it does. */
   attemptSent(task: StepTask): void;
   attemptStarted(task: StepTask): void;
@@ -83,12 +88,18 @@ export class VirtualWorker {
     engine: TaskSource,
     private readonly random: Random,
     private readonly around: Surroundings,
-    options: { pool?: { id: string; size: number; spares: number }; slots: number; isCaching: boolean },
+    options: {
+      pool?: { id: string; size: number; spares: number };
+      slots: number;
+      isCaching: boolean;
+      codeId: string;
+    },
     /** The engine, or the plan, has ended it. */
     private readonly onEnd: (worker: VirtualWorker) => void,
   ) {
     const { time } = around;
     this.#isCaching = options.isCaching;
+    this.codeId = options.codeId;
     this.#fromEngine = new Link(
       time,
       this.owner,
@@ -103,6 +114,7 @@ export class VirtualWorker {
       random.of('up'),
       () => around.linkFaults(),
       (message) => {
+        if (message.kind === 'register') this.registeredAt = time.ms;
         if ('costs' in message) around.costsArrived(message, message.costs);
         this.#session.receive(message);
       },
@@ -123,13 +135,17 @@ export class VirtualWorker {
       slots: { turns: options.slots, steps: options.slots },
       resultFormat: 'current',
       identity: name,
-      codeId: 'v1',
+      codeId: options.codeId,
       workerId: name,
       pool: options.pool,
     });
   }
 
   readonly #isCaching: boolean;
+  readonly codeId: string;
+  /** When the engine has heard of it, by the monotonic clock. */
+  registeredAt = Number.POSITIVE_INFINITY;
+  isLeaving = false;
 
   #say(message: FromWorker): void {
     this.#whenAwake(() => this.#toEngine.send(message));
@@ -167,6 +183,14 @@ export class VirtualWorker {
     this.owner.isAlive = false;
     this.#session.disconnected();
     this.onEnd(this);
+  }
+
+  /** It takes nothing more, and is gone when it has had the time to end what it has. */
+  leave(): void {
+    if (this.isLeaving) return;
+    this.isLeaving = true;
+    this.#say({ kind: 'draining' });
+    this.#later(this.random.int(50, 3_000), () => this.end('it was to leave'));
   }
 
   /** It does nothing for a while, not even say that it is there. */
@@ -244,7 +268,7 @@ export class VirtualWorker {
     const first = task.events[0]?.id;
     let run = this.#cache.get(runId);
     if (first === 1) {
-      run = new VirtualRun(runId, task.workflowId, this.around.others);
+      run = new VirtualRun(runId, task.workflowId, this.around.others, this.codeId);
       if (this.#isCaching) this.#cache.set(runId, run);
     }
     if (!run || (first !== undefined && first !== run.nextEventId)) {
@@ -266,13 +290,25 @@ export class VirtualWorker {
       if (error instanceof AbandonedTurnError) {
         this.#cache.delete(runId);
         this.#say({ kind: 'turnMissed', turnId, runId });
+      } else if (error instanceof OtherCode) {
+        this.around.misfits();
+        this.#cache.delete(runId);
+        const failure = { kind: 'application', type: 'Error', message: error.message } as const;
+        this.#say({ kind: 'turnFailed', turnId, runId, cause: 'NON_DETERMINISTIC_ERROR', failure });
       } else if (error instanceof ReplayMismatch) this.around.violated(`I5: ${error.message}`);
       else throw error;
     }
   }
 
   #step(task: StepTask): void {
-    const { ms, fails, heartbeats, spends = [] } = JSON.parse(task.input[0]!) as StepInput;
+    const { ms, fails, heartbeats, onlyFor, spends = [] } = JSON.parse(task.input[0]!) as StepInput;
+    if (onlyFor !== undefined && onlyFor !== this.codeId) {
+      this.around.misfits();
+      const { runId, scheduledEventId, attempt } = task;
+      const failure = { kind: 'application', type: REFUSED, message: onlyFor, nonRetryable: true } as const;
+      this.#say({ kind: 'stepFailed', runId, scheduledEventId, attempt, failure, refusesInput: true });
+      return;
+    }
     const unsaid = spends.map((spend, index) => costOf(task, spend, index));
     const attempt: Attempt = { task, startedAt: this.around.time.ms, isStopped: false, unsaid };
     this.#attempts.set(keyOf(task), attempt);

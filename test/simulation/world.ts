@@ -42,6 +42,9 @@ export interface WorldResult {
   /** Things that steps have said that they spent, and how often a budget has paused a run. */
   costs: number;
   budgetPauses: number;
+  /** Runs whose time was over, and turns and steps that other code was needed for. */
+  timeouts: number;
+  misfits: number;
   virtualMs: number;
 }
 
@@ -100,6 +103,9 @@ export class World implements Service, Witness {
       runs: runs.size,
       costs: ledger.count,
       budgetPauses: [...runs.values()].reduce((sum, record) => sum + record.budgetPauses, 0),
+      timeouts: [...runs.values()].filter(({ closed }) => closed?.type === 'WORKFLOW_EXECUTION_TIMED_OUT')
+        .length,
+      misfits: this.#server.misfits,
       virtualMs: this.#time.ms,
     };
   }
