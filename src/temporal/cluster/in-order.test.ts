@@ -18,9 +18,9 @@ test('however many are before one that is not taken, nobody waits longer, and no
   let sent = 0;
   const began = performance.now();
   const answers = await Promise.allSettled(
-    Array.from({ length: 20 }, () => inOrder.with('w', 'other', async () => ++sent)),
+    Array.from({ length: 200 }, () => inOrder.with('w', 'other', async () => ++sent)),
   );
-  expect(performance.now() - began).toBeLessThan(10 * WAIT_MS);
+  expect(performance.now() - began).toBeLessThan(100 * WAIT_MS);
   for (const answer of answers)
     expect(answer).toMatchObject({ reason: { name: 'EngineUnavailableError' }, status: 'rejected' });
   expect(sent).toBe(0);
