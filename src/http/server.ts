@@ -286,7 +286,8 @@ function createApp(
     stamp(request, reply);
     cors.stamp(request, reply);
     if (lacksHost(request)) {
-      leaveUnread(request, reply);
+      // As after anything else that is not HTTP: what comes next on this connection is not to be trusted either.
+      reply.header('connection', 'close');
       return done(new PerdureError('ValidationError', 'A request of HTTP/1.1 has to have a Host header'));
     }
     if (cors.answerPreflight(request, reply)) return;

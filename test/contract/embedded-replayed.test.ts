@@ -8,7 +8,7 @@ import { startEmbedded } from './embedded.js';
 import { contractOfRuns, contractOfTurmoil } from './suite.js';
 
 describe('embedded, every turn replayed from the first event', () => {
-  takeOneIn(5);
+  takeOneIn(8);
   contractOfRuns(startEmbedded, 0);
   contractOfTurmoil(startEmbedded, 0);
 });

@@ -17,7 +17,7 @@ const { PERDURE_STORE_FAULTS_COPIED: COPIED } = process.env;
 const COPIED_SHARE = Number(COPIED ?? 0.01);
 const MAX_COPIES = COPIED === undefined ? 8 : Number.POSITIVE_INFINITY;
 /** Of the files of cases: as many as make it all but certain that a fault ends an engine on the way. */
-const SHARE = share(3, 10);
+const SHARE = share(2, 10);
 
 // What a restart interrupts takes longer.
 vi.setConfig({ testTimeout: 60_000 });
