@@ -10,14 +10,14 @@ import { RandomFaults, randomSequence } from './plans.js';
 import { startSupervised, type Totals } from './supervised-system.js';
 
 const PERCENT = Number(process.env.PERDURE_STORE_FAULTS_PERCENT ?? 5);
-const SEED = Number(process.env.PERDURE_STORE_FAULTS_SEED ?? 20_261_115);
+const SEED = Number(process.env.PERDURE_STORE_FAULTS_SEED ?? 20_261_118);
 const IS_WHOLE = process.env.PERDURE_STORE_FAULTS_WHOLE === '1';
 /** Of the commits, such a share is copied and opened; unless it is asked for, no more of one system than its end has time for. */
 const { PERDURE_STORE_FAULTS_COPIED: COPIED } = process.env;
 const COPIED_SHARE = Number(COPIED ?? 0.01);
 const MAX_COPIES = COPIED === undefined ? 8 : Number.POSITIVE_INFINITY;
 /** Of the files of cases: as many as make it all but certain that a fault ends an engine on the way. */
-const SHARE = share(2, 10);
+const SHARE = share(4, 10);
 
 // What a restart interrupts takes longer.
 vi.setConfig({ testTimeout: 60_000 });
