@@ -433,8 +433,8 @@ export class Clients {
     for (const [target] of this.starts.entries()) {
       const { workflowId } = this.#refs.get(target)!;
       const { ledger } = this.oracle;
-      // What a step has spent may come when its run is over, and is still paid for.
-      const others = () => this.oracle.commits - ledger.commitsOfCosts;
+      // What a step has spent may come when its run is over, and is still paid for; and a worker may come at any time.
+      const others = () => this.oracle.commits - ledger.commitsOfWorkers;
       const before = others();
       const outcome = await this.#outcome({ workflowId }, 0);
       if (outcome.kind !== 'ok' || !outcome.value)

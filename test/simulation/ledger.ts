@@ -62,8 +62,8 @@ export class Ledger {
   readonly #spends = new Map<string, Spend[]>();
   readonly #purses = new Map<string, Purse>();
 
-  /** Commits after a worker had told of costs. */
-  commitsOfCosts = 0;
+  /** Commits that come of what workers say: of costs, or that they are there, which concerns no run. */
+  commitsOfWorkers = 0;
   #hasArrived = false;
 
   constructor(private readonly runs: ReadonlyMap<string, RunRecord>) {}
@@ -79,7 +79,7 @@ export class Ledger {
 
   /** A commit was made of all that has arrived. */
   committed(tables: Tables, touched: readonly Touched[]): void {
-    if (this.#hasArrived) this.commitsOfCosts++;
+    if (this.#hasArrived || touched.length === 0) this.commitsOfWorkers++;
     this.#hasArrived = false;
     const arrived = [...this.#arriving];
     this.#arriving.clear();
