@@ -4,29 +4,19 @@
  */
 import type { RunRef } from '../../engine.js';
 import type { Cluster } from '../cluster/connection.js';
-import { CODE, isRefused } from '../cluster/errors.js';
+import { terminateIfOpen } from '../cluster/terminate.js';
 
 const REASON = 'the parent was reset';
 
 /** Whichever run of its chain each of them is by now. */
 export async function terminateChildren(cluster: Cluster, children: readonly RunRef[]): Promise<void> {
-  await Promise.all(children.map((child) => terminate(cluster, child)));
-}
-
-async function terminate(cluster: Cluster, { workflowId, runId }: RunRef): Promise<void> {
-  const { namespace, identity } = cluster;
-  try {
-    await cluster.call((service) =>
-      service.terminateWorkflowExecution({
-        namespace,
-        identity,
+  await Promise.all(
+    children.map(({ workflowId, runId }) =>
+      terminateIfOpen(cluster, {
         workflowExecution: { workflowId },
         firstExecutionRunId: runId,
         reason: REASON,
       }),
-    );
-  } catch (error) {
-    // It has ended by itself.
-    if (!isRefused(error, CODE.NOT_FOUND)) throw error;
-  }
+    ),
+  );
 }

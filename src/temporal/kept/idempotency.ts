@@ -19,6 +19,7 @@ import type { Cluster } from '../cluster/connection.js';
 import { IDEMPOTENCY_WORKFLOW_TYPE, MEMO } from '../cluster/conventions.js';
 import { CODE, isRefused } from '../cluster/errors.js';
 import { Shared } from '../cluster/shared.js';
+import { terminateIfOpen } from '../cluster/terminate.js';
 import type { KnownRun, Runs } from '../reading/runs.js';
 import { decoded, toPayload } from '../translate/payload.js';
 import { int, statusFromProto, toDuration } from '../translate/proto.js';
@@ -147,21 +148,11 @@ export class IdempotencyKeys {
   }
 
   /** Nothing was started, so the key stands for nothing. */
-  async #free(workflowId: string, runId: string): Promise<void> {
-    const { namespace, identity } = this.cluster;
-    try {
-      await this.cluster.call((service) =>
-        service.terminateWorkflowExecution({
-          namespace,
-          identity,
-          workflowExecution: { workflowId, runId },
-          reason: 'nothing was started with this key',
-        }),
-      );
-    } catch (error) {
-      // Somebody else has freed it.
-      if (!isRefused(error, CODE.NOT_FOUND)) throw error;
-    }
+  #free(workflowId: string, runId: string): Promise<void> {
+    return terminateIfOpen(this.cluster, {
+      workflowExecution: { workflowId, runId },
+      reason: 'nothing was started with this key',
+    });
   }
 
   /** How long the cluster keeps closed runs. */

@@ -18,6 +18,7 @@ import type { Cluster } from '../cluster/connection.js';
 import { MEMO, PURSE, PURSE_WORKFLOW_TYPE, type Purse, type Waiting } from '../cluster/conventions.js';
 import { CODE, isRefused, RefusedCall, unavailable } from '../cluster/errors.js';
 import { requestHeader } from '../cluster/requests.js';
+import { terminateIfOpen } from '../cluster/terminate.js';
 import { type Memo, mayHaveMessages, Runs } from '../reading/runs.js';
 import { decoded, fromSingle, toPayload, toPayloads } from '../translate/payload.js';
 import { tell, woken } from './purse.js';
@@ -90,20 +91,11 @@ async function startPurse(
 }
 
 /** Nothing was started that could spend from it. */
-export async function dropPurse(cluster: Cluster, purseId: string): Promise<void> {
-  const { namespace, identity } = cluster;
-  try {
-    await cluster.call((service) =>
-      service.terminateWorkflowExecution({
-        namespace,
-        identity,
-        workflowExecution: { workflowId: purseId },
-        reason: 'nothing was started with this budget',
-      }),
-    );
-  } catch (error) {
-    if (!isRefused(error, CODE.NOT_FOUND)) throw error;
-  }
+export function dropPurse(cluster: Cluster, purseId: string): Promise<void> {
+  return terminateIfOpen(cluster, {
+    workflowExecution: { workflowId: purseId },
+    reason: 'nothing was started with this budget',
+  });
 }
 
 /** Purses that nobody has answered for, until when it is not tried again. */

@@ -24,6 +24,7 @@ import {
   type RegistrationMemo,
 } from '../cluster/conventions.js';
 import { CODE, isRefused, unavailable } from '../cluster/errors.js';
+import { terminateIfOpen } from '../cluster/terminate.js';
 import { type KnownRun, Runs } from '../reading/runs.js';
 import { Workers } from '../reading/workers.js';
 import { toPayload, toPayloads } from '../translate/payload.js';
@@ -143,21 +144,12 @@ export class CatalogRegistration {
   }
 
   /** That it is closed keeps nobody from reading it until the next one is there. */
-  async #end({ workflowId, runId }: KnownRun): Promise<void> {
-    const { namespace } = this.cluster;
-    try {
-      await this.cluster.call((service) =>
-        service.terminateWorkflowExecution({
-          namespace,
-          identity: this.options.identity,
-          workflowExecution: { workflowId, runId },
-          reason: 'the catalog has changed',
-        }),
-      );
-    } catch (error) {
-      // Somebody else was faster.
-      if (!isRefused(error, CODE.NOT_FOUND)) throw error;
-    }
+  #end({ workflowId, runId }: KnownRun): Promise<void> {
+    return terminateIfOpen(this.cluster, {
+      identity: this.options.identity,
+      workflowExecution: { workflowId, runId },
+      reason: 'the catalog has changed',
+    });
   }
 
   /** Whether it was this one that was started. */

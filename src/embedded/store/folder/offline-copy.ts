@@ -22,7 +22,7 @@ import { storageFailure } from '../damage.js';
 import { copyDatabase } from './copy-database.js';
 import { requireWhole } from './data-folder.js';
 import { DataFolderError } from './data-folder-error.js';
-import { explainOpening, openDatabase } from './database.js';
+import { explainOpening, knownVersion, openDatabase } from './database.js';
 import { MIGRATIONS } from './schema.js';
 
 export interface CopyProgress {
@@ -133,13 +133,13 @@ function bringUpToDate(trial: string): void {
   const db = new Database(join(trial, 'perdure.db'), { readonly: true });
   let version: number;
   try {
-    version = db.pragma('user_version', { simple: true }) as number;
+    version = knownVersion(db, join(trial, 'perdure.db'));
   } catch (error) {
     throw explainOpening(error, trial);
   } finally {
     db.close();
   }
-  if (version > 0 && version !== MIGRATIONS.length) openDatabase(trial).close();
+  if (version > 0 && version < MIGRATIONS.length) openDatabase(trial).close();
 }
 
 const FIRST_BYTES = 'SQLite format 3\0';
