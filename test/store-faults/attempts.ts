@@ -25,6 +25,8 @@ export const CHANGED_BY_RESTARTS: Readonly<Record<string, string>> = {
   'a step error that nobody catches fails the run under its own name, with the step': ONLY_ONE,
   'a thrown text is an error with that message': ONLY_ONE,
   "a step's failure in a handler fails the update only": ONLY_ONE,
+  'a failed run can be started over (RS-03)': ONLY_ONE,
+  'what was pending beside the point is pending in the new run (RS-09)': IN_TIME,
   'answers in the order of the jobs, failed ones included': ONLY_ONE,
   'a request to an address that is not allowed fails at once, and names the option': NUMBERED,
   'start-to-close ends one attempt and the next one may succeed (AC-06)': NUMBERED,

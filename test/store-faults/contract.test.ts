@@ -16,14 +16,15 @@ const IS_WHOLE = process.env.PERDURE_STORE_FAULTS_WHOLE === '1';
 const { PERDURE_STORE_FAULTS_COPIED: COPIED } = process.env;
 const COPIED_SHARE = Number(COPIED ?? 0.01);
 const MAX_COPIES = COPIED === undefined ? 8 : Number.POSITIVE_INFINITY;
-/** Of the files of cases: as many as make it all but certain that a fault ends an engine on the way. */
+/** Of the files of cases. */
 const SHARE = share(4, 10);
+const ENDS_ENGINE_EVERY = IS_WHOLE ? undefined : 50;
 
 // What a restart interrupts takes longer.
 vi.setConfig({ testTimeout: 60_000 });
 
 describe(`with ${PERCENT} % store faults (seed ${SEED})`, () => {
-  const faults = new RandomFaults(PERCENT, SEED);
+  const faults = new RandomFaults(PERCENT, SEED, ENDS_ENGINE_EVERY);
   const totals: Totals = { lives: 0, failedStarts: 0, copies: 0, acknowledged: 0 };
   const unexcused = repeatWhatRestartsChange(() => totals.lives, IS_WHOLE);
   const random = randomSequence(SEED);

@@ -22,15 +22,18 @@ export function randomSequence(seed: number): () => number {
 export class RandomFaults implements FaultPlan {
   readonly counts = new Map<string, number>();
   #calls = 0;
+  #commits = 0;
   #faults = 0;
   /** Statements of this transaction that go well before one fails. */
   #failsAfter: number | undefined;
   isOn = true;
   readonly #random: () => number;
 
+  /** Beside the share, one commit in `endsEngineEvery` fails in a way that ends its engine: few commits may have no such luck. */
   constructor(
     private readonly percent: number,
     seed: number,
+    private readonly endsEngineEvery = Number.POSITIVE_INFINITY,
   ) {
     this.#random = randomSequence(seed);
   }
@@ -41,6 +44,7 @@ export class RandomFaults implements FaultPlan {
       case 'begin': {
         this.#calls++;
         this.#failsAfter = undefined;
+        if (++this.#commits % this.endsEngineEvery === 0) return this.#fault(kind, 'ioerr-before');
         if (!this.#hits()) return undefined;
         // A third of them at each place; most transactions have a few statements.
         const place = Math.floor(this.#random() * 3);
@@ -77,8 +81,7 @@ export class RandomFaults implements FaultPlan {
     return this.#random() * 100 < this.percent;
   }
 
-  #fault(kind: CallKind): Fault {
-    const fault = FAULTS[Math.floor(this.#random() * FAULTS.length)]!;
+  #fault(kind: CallKind, fault = FAULTS[Math.floor(this.#random() * FAULTS.length)]!): Fault {
     const name = `${kind} ${fault}`;
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     this.#faults++;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { HistoryEvent, NewEvent } from '../../src/core/history/event.js';
+import { markArrived } from '../../src/embedded/state/arrivals.js';
 import type { RunRow } from '../../src/embedded/store/tables/run-row.js';
 import { Tables } from '../../src/embedded/store/tables/tables.js';
 
@@ -56,9 +57,11 @@ export class Stored {
   /** The attempts of steps that somebody was making, as a ledger knows them. */
   *attempts(): Generator<string> {
     for (const row of this.#db.prepare('SELECT * FROM runs WHERE closed_at IS NULL').all()) {
-      const { state } = this.#tables.loadRun(row as RunRow);
-      for (const { activityId, delivery } of state.steps.values()) {
-        if (delivery.status === 'running')
+      const { state, inbox } = this.#tables.loadRun(row as RunRow);
+      // What has ended one of them may wait there for the end of a turn.
+      for (const { events } of inbox.groups) for (const event of events) markArrived(state, event);
+      for (const { activityId, delivery, closing } of state.steps.values()) {
+        if (delivery.status === 'running' && !closing)
           yield attemptName(`${state.runId}/${activityId}`, delivery.attempt);
       }
     }

@@ -23,18 +23,26 @@ function randomFrom(seed: number): (below: number) => number {
 class Subject {
   readonly runIds: string[] = [];
   #steps = 0;
+  #continuesAfter: number;
 
   constructor(
     private readonly random: (below: number) => number,
     private readonly canContinue: boolean,
-  ) {}
+  ) {
+    this.#continuesAfter = this.#aFewSteps();
+  }
+
+  #aFewSteps(): number {
+    return 1 + this.random(40);
+  }
 
   async begin(): Promise<void> {
     this.runIds.push((await stage.start('w')).runId);
   }
 
   async advance(): Promise<void> {
-    if (this.canContinue && this.random(40) === 0) {
+    if (this.canContinue && this.#continuesAfter-- === 0) {
+      this.#continuesAfter = this.#aFewSteps();
       await stage.worker.turn({ kind: 'continueAsNew', workflowType: 'flow', input: ['null'] });
       // The next turn is one of the new run, so the new run is there.
       const next = await stage.worker.next('turn');
