@@ -78,6 +78,8 @@ describeInBrowser('the walk of a newcomer', () => {
     await picture('1-first-visit');
 
     await page.getByRole('link', { name: 'choose another one' }).click();
+    // The page before it has a link of that name as well.
+    await page.getByRole('heading', { name: 'Start a workflow' }).waitFor();
     await page.getByRole('link', { name: /order/ }).click();
     await page.getByLabel('orderId').fill('A-1023');
     await page.getByLabel('cents').fill('1999');
