@@ -7,7 +7,7 @@ const ALL = ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts', '
 const BUSY_ON_TEMPORAL = [
   'test/contract/temporal-{cached,replayed}.test.ts',
   'test/http/contract-temporal.test.ts',
-  'test/differential/**/*.test.ts',
+  'test/differential/{budgets,differential}.test.ts',
 ];
 /** Processes that these kill, drown or measure: another file beside them would be in the way. */
 const ALONE = [

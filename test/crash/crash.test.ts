@@ -19,7 +19,7 @@ describe('kill -9', () => {
   test('under load, with several clients on each run: nothing acknowledged is lost or applied twice', async () => {
     trial = await Trial.prepare({ seed: 1 });
     const counts: KillCounts = { underLoad: 0, duringRecovery: 0, ofWorkers: 0 };
-    while (trial.kills < 6) await killUnderLoad(trial, counts);
+    while (trial.kills < 4) await killUnderLoad(trial, counts);
     await killDuringRecovery(trial, 20, counts);
     await trial.settle();
     expect(trial.verdict).toEqual(nothing);

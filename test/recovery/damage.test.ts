@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { takeOneIn } from '../share.js';
+import { share, takeOneIn } from '../share.js';
 import { freePort, plainEnvironment, Service, temporaryFolder, untilGone } from './service.js';
 
 takeOneIn(2);
+const ROUNDS = share(2, 4);
 
 const workflows = fileURLToPath(new URL('../contract/workflows', import.meta.url));
 const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -58,7 +59,7 @@ afterEach(async () => {
 
 describe('signals that were acknowledged before a kill -9', () => {
   test('are delivered exactly once, whatever the server was doing', async () => {
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const runs = await Promise.all(Array.from({ length: 5 }, () => service.startRun('collects', null)));
       const acknowledged = new Map(runs.map((id) => [id, new Set<string>()]));
       let sent = 0;

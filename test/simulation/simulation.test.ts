@@ -13,7 +13,7 @@ import { World } from './world.js';
 /** Ten times what it takes on a quiet machine. */
 const PATIENCE_MS = 300_000;
 const PROGRAMS_FOR_BUGS = 2_000;
-const WORLDS = share(20, 60);
+const WORLDS = share(12, 60);
 
 describe('a world', () => {
   it('is the same whenever it is made from the same seed, with kills and all', async () => {

@@ -1,6 +1,10 @@
 /** Nothing that a workflow can get hold of leads to the process around its sandbox. */
 import { expect, test } from 'vitest';
+import { share } from '../../../../test/share.js';
 import { boxOf, resultOf } from './one-turn.fixture.js';
+
+/** The stack ends at another place of a call each. */
+const OFFSETS = share(4, 12);
 
 const LEAVES = [
   'URL',
@@ -86,7 +90,7 @@ test.each([
     const url = new URL('http://a/?a=1&c=2'); const params = url.searchParams; const found = new Set();
     const encoder = new TextEncoder(); const decoder = new TextDecoder();
     const around = (depth, fn) => (depth === 0 ? fn() : around(depth - 1, fn));
-    for (let offset = 0; offset < 12; offset++) {
+    for (let offset = 0; offset < ${OFFSETS}; offset++) {
       const deep = () => { ${call}; deep(); };
       try { around(offset, deep); } catch (error) {
         found.add(error.constructor.constructor('return typeof process')());
