@@ -9,12 +9,15 @@ const BUSY_ON_TEMPORAL = [
   'test/http/contract-temporal.test.ts',
   'test/differential/{budgets,differential}.test.ts',
 ];
-/** Processes that these kill, drown or measure: another file beside them would be in the way. */
+/** What these drown or measure: another file beside them would be in the way. */
 const ALONE = [
   'src/worker/supervision/**/*.test.ts',
-  'test/{crash,overload,recovery,rolling}/**/*.test.ts',
+  'test/{crash,overload,rolling}/**/*.test.ts',
+  'test/recovery/hostile.test.ts',
   'test/stream/load.test.ts',
 ];
+/** Short ones that leave nothing behind: a process for each would take longer than they do. */
+const IN_ONE_PROCESS = ['src/{client,core,http}/**/*.test.ts', 'dashboard/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -24,7 +27,17 @@ export default defineConfig({
         test: {
           name: 'two at a time',
           include: ALL,
-          exclude: [...BUSY_ON_TEMPORAL, ...ALONE],
+          exclude: [...BUSY_ON_TEMPORAL, ...ALONE, ...IN_ONE_PROCESS],
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'in one process',
+          include: IN_ONE_PROCESS,
+          isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
