@@ -1,7 +1,7 @@
 /** Waiting: for time, and for something to become true. */
 import { type Duration, toMs } from '../core/values/duration.js';
 import { CancelledError, UsageError } from './errors.js';
-import { currentRuntime } from './runtime.js';
+import { type Cancel, currentRuntime } from './runtime.js';
 import { inCurrentScope } from './scope.js';
 
 /** Waits durably: the run costs nothing meanwhile and survives restarts. A wait of 0 still is one turn. */
@@ -29,6 +29,8 @@ export function condition(predicate: () => boolean, timeout?: Duration): Promise
       settle.resolve(timeoutMs > 0 || predicate());
       return () => {};
     }
+    // A predicate that is refused has no one waiting for it, and its time passes all the same.
+    let stopWaiting: Cancel = () => {};
     const stopTimer = runtime.startTimer(timeoutMs, {
       resolve() {
         settle.resolve(false);
@@ -36,7 +38,7 @@ export function condition(predicate: () => boolean, timeout?: Duration): Promise
       },
       reject() {},
     });
-    const stopWaiting = runtime.whenTrue(predicate, {
+    stopWaiting = runtime.whenTrue(predicate, {
       resolve() {
         settle.resolve(true);
         stopTimer(ENDED);

@@ -27,6 +27,7 @@ it.each([
   [Number.NEGATIVE_INFINITY, 'sleep() -Infinity is not a duration'],
   [null, 'sleep() null is not a duration'],
   [undefined, 'sleep() undefined is not a duration'],
+  [5n, 'sleep() 5n is not a duration'],
   ['soon', 'sleep() "soon" is not a duration'],
   [Number.POSITIVE_INFINITY, 'sleep() Infinity is longer than 1000 years'],
   [1e15, 'sleep() 1000000000000000 is longer than 1000 years'],

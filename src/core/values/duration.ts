@@ -31,8 +31,7 @@ export const isWholeMs = (value: unknown): value is number =>
 export function toMs(duration: Duration, what = 'duration'): number {
   const ms = typeof duration === 'number' ? duration : parse(duration);
   if (ms === undefined || !Number.isFinite(ms) || ms < 0 || ms > MAX_MS) {
-    // NaN and Infinity would be written as null, which nobody gave.
-    const given = typeof duration === 'number' ? String(duration) : JSON.stringify(duration);
+    const given = written(duration);
     throw new DurationError(
       ms !== undefined && ms > MAX_MS
         ? `${what} ${given} is longer than 1000 years, the longest that is taken for a duration`
@@ -40,6 +39,13 @@ export function toMs(duration: Duration, what = 'duration'): number {
     );
   }
   return Math.ceil(ms);
+}
+
+/** As the author gave it, whatever it is: JSON would write NaN and Infinity as null, and refuses a BigInt. */
+function written(duration: unknown): string {
+  if (typeof duration === 'number') return String(duration);
+  if (typeof duration === 'bigint') return `${duration}n`;
+  return JSON.stringify(duration);
 }
 
 function parse(text: unknown): number | undefined {

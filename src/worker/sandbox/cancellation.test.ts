@@ -49,6 +49,53 @@ describe('cancelling a run', () => {
     ]);
   });
 
+  describe('while a signal handler waits', () => {
+    const OUTLIVED = { kind: 'recordPatch', patchId: 'perdure.stoppedHandlers', deprecated: false } as const;
+    const cleaning = () =>
+      new ScriptedRun(({ workflow, sleep, condition, defineSignal, setHandler, CancellationScope }, step) =>
+        workflow({
+          name: 'test',
+          fn: async () => {
+            setHandler(defineSignal('nudge'), () => sleep('1 hour'));
+            try {
+              await condition(() => false);
+            } catch {
+              await CancellationScope.nonCancellable(() => step('cleanUp')());
+            }
+            return 'cleaned up';
+          },
+        }),
+      );
+
+    test('ends the handler and lets the workflow clean up', () => {
+      const run = cleaning();
+      run.start().signal('nudge').turn();
+      expect(run.cancel().turn()).toMatchObject([
+        { kind: 'cancelTimer', timerId: '1' },
+        OUTLIVED,
+        { kind: 'scheduleStep', stepName: 'cleanUp' },
+      ]);
+      // One that comes during the cleanup ends at its first wait.
+      expect(run.signal('nudge').turn()).toEqual([]);
+      run.forgetCache();
+      expect(run.completeStep('1').turn()).toEqual([{ kind: 'completeRun', result: '"cleaned up"' }]);
+    });
+
+    test('has closed runs of old, which replay as they ran', () => {
+      const run = cleaning();
+      run.start().signal('nudge').turn();
+      run.cancel();
+      const scheduledEventId = run.append('WORKFLOW_TASK_SCHEDULED', { attempt: 1 }).id;
+      const startedEventId = run.append('WORKFLOW_TASK_STARTED', { scheduledEventId }).id;
+      run.append('WORKFLOW_TASK_COMPLETED', { scheduledEventId, startedEventId });
+      run.append('TIMER_CANCELED', { timerId: '1', startedEventId: 6 });
+      run.append('WORKFLOW_EXECUTION_CANCELED', {});
+      run.forgetCache();
+      const { answers } = run.turnAndAnswers({ readOnly: true, queries: [{ name: 'unknown', args: [] }] });
+      expect(answers).toMatchObject([{ kind: 'noHandler' }]);
+    });
+  });
+
   test('can be ignored', () => {
     const run = new ScriptedRun(({ workflow, sleep, CancellationScope }) =>
       workflow({

@@ -65,6 +65,80 @@ describe('setTimeout and clearTimeout', () => {
     ]);
   });
 
+  test.each(['Infinity', '1e18'])('a delay of %s is refused, rather than waited for in vain', (delay) => {
+    const run = new ScriptedRun({
+      workflowType: 'test',
+      filename: 'test/workflow.ts',
+      exportName: 'default',
+      stateless: true,
+      code: `const { workflow } = require('perdure'); exports.default = workflow({ name: 'test', fn: () => new Promise((resolve) => setTimeout(resolve, ${delay})) });`,
+    });
+    expect(run.start().turn()).toMatchObject([
+      {
+        kind: 'failRun',
+        failure: { type: 'DurationError', message: expect.stringMatching(/^setTimeout\(\) .* 1000 years/) },
+      },
+    ]);
+  });
+
+  const OUTLIVES = {
+    kind: 'recordPatch',
+    patchId: 'perdure.timeoutsOutliveScopes',
+    deprecated: false,
+  } as const;
+  const waiting = () =>
+    new ScriptedRun(({ workflow, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 1000));
+          await sleep(1).catch(() => {});
+          await new Promise((resolve) => setTimeout(resolve, 2000));
+          const cleared = setTimeout(() => {}, 3000);
+          clearTimeout(cleared);
+          return 'ended';
+        },
+      }),
+    );
+
+  test('of a run that is stopped are due all the same, since nobody else wakes who waits for them', () => {
+    const run = waiting();
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([OUTLIVES]);
+    expect(run.fireTimer('1').turn()).toEqual([{ kind: 'startTimer', timerId: '2', durationMs: 2000 }]);
+    run.forgetCache();
+    expect(run.fireTimer('2').turn()).toEqual([{ kind: 'completeRun', result: '"ended"' }]);
+  });
+
+  test('can be cleared in a run that is stopped', () => {
+    const run = new ScriptedRun(({ workflow, condition, defineSignal, setHandler }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const timeout = setTimeout(() => {}, 1000);
+          setHandler(defineSignal('clear'), () => clearTimeout(timeout));
+          await condition(() => false).catch(() => {});
+          await new Promise(() => {});
+        },
+      }),
+    );
+    run.start().turn();
+    expect(run.cancel().turn()).toEqual([OUTLIVES]);
+    expect(run.signal('clear').turn()).toEqual([{ kind: 'cancelTimer', timerId: '1' }]);
+  });
+
+  test('of a run of old were cancelled with it, which replays', () => {
+    const run = waiting();
+    run.start().turn();
+    run.cancel();
+    const scheduledEventId = run.append('WORKFLOW_TASK_SCHEDULED', { attempt: 1 }).id;
+    const startedEventId = run.append('WORKFLOW_TASK_STARTED', { scheduledEventId }).id;
+    run.append('WORKFLOW_TASK_COMPLETED', { scheduledEventId, startedEventId });
+    run.append('TIMER_CANCELED', { timerId: '1', startedEventId: 5 });
+    run.forgetCache();
+    expect(run.signal('whatever').turn()).toEqual([]);
+  });
+
   test('an error in a callback fails the run', () => {
     const run = new ScriptedRun(({ workflow, sleep }) =>
       workflow({
@@ -99,6 +173,26 @@ describe('condition', () => {
           return [answer === undefined ? 'void' : answer, by ?? null];
         } });`,
     });
+
+  test('whose predicate does something is refused, and its time may pass', () => {
+    const run = new ScriptedRun(({ workflow, condition, patched, sleep }) =>
+      workflow({
+        name: 'test',
+        fn: async () => {
+          const refusal = await condition(() => patched('later') && false, '1 hour').catch((error) => error);
+          await sleep('2 hours');
+          return (refusal as Error).name;
+        },
+      }),
+    );
+    expect(run.start().turn()).toEqual([
+      { kind: 'recordPatch', patchId: 'later', deprecated: false },
+      { kind: 'startTimer', timerId: '1', durationMs: 3_600_000 },
+      { kind: 'startTimer', timerId: '2', durationMs: 7_200_000 },
+    ]);
+    expect(run.fireTimer('1').turn()).toEqual([]);
+    expect(run.fireTimer('2').turn()).toEqual([{ kind: 'completeRun', result: '"UsageError"' }]);
+  });
 
   test('goes on when it holds', () => {
     const run = approval('');

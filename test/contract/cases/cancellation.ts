@@ -108,6 +108,29 @@ export function cancellationCases(stage: Stage): void {
       expect(stage.ledger.entries(place.key).map((entry) => entry.value)).toEqual(['cleanup']);
     });
 
+    test('a signal handler that is stopped with the run, or comes later, does not cut the cleanup short', async () => {
+      const place = stage.place();
+      const run = await stage.start('cleansUpBesideHandlers', place);
+      await run.signal('nudge');
+      await run.until('TIMER_STARTED');
+      await run.cancel();
+      await stage.ledger.until(place.key, 'started');
+      await run.signal('nudge');
+      const { id } = await run.until('WORKFLOW_EXECUTION_SIGNALED', 2);
+      await run.untilEvent((event) => event.type === 'WORKFLOW_TASK_COMPLETED' && event.id > id);
+      stage.ledger.release(place.key);
+      expect((await run.outcome()).status).toBe('cancelled');
+      expect(stage.ledger.entries(place.key).at(-1)?.value).toBe('cleaned up');
+    });
+
+    test('a run that waits by setTimeout goes on when that is due, and is stopped at its next wait', async () => {
+      const run = await stage.start('waitsByTimeout', 1_500);
+      await run.until('TIMER_STARTED');
+      await run.cancel();
+      expect(await run.result()).toMatchObject({ error: { name: 'CancelledError' } });
+      expect(await run.eventsOf('TIMER_FIRED')).toHaveLength(2);
+    });
+
     test('a scope cancels what is in it and nothing beside it (CA-04)', async () => {
       expect(await stage.run('scopeTree')).toEqual({
         afterInner: ['inner cancelled'],

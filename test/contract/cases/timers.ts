@@ -129,6 +129,10 @@ export function timerCases(stage: Stage): void {
       expect(await stage.run('alreadyTrue')).toEqual([true, false]);
     });
 
+    test('a condition whose predicate does something is refused, and the run goes on', async () => {
+      expect(await stage.run('conditionRefused')).toMatchObject({ error: { name: 'UsageError' } });
+    });
+
     test('conditions that depend on each other settle in one turn', async () => {
       expect(await stage.run('conditionChain')).toBe(3);
     });

@@ -9,6 +9,8 @@
  *    one, so it is left out with a word in the log, and does not end the run.
  * 5. Runs from before they were parsed replay with what their handlers got then: the first payload of a run of which
  *    parsing makes something else is marked in the history.
+ * 6. A signal handler whose waiting ends because the run is stopped has ended, and the run has not: what cleans up goes on.
+ *    Runs from before this held were closed by it and replay so: the first such end is marked in the history.
  */
 import type { Failure } from '../../../core/history/failure.js';
 import { RUN_PAUSED } from '../../../core/run/pause.js';
@@ -32,6 +34,8 @@ export interface HandlerHost {
   readonly commands: TurnCommands;
   /** Any error out of user code that has no caller fails the run. */
   fail(error: unknown): void;
+  /** Whether the run was asked to stop, and `error` is how what it waited for ends then. */
+  isStop(error: unknown): boolean;
   /**
    * Runs `fn`, which is not run again at a replay: what asks for something meanwhile throws "… cannot be used in" and
    * `place`, and its random numbers are others than those of the run.
@@ -48,6 +52,9 @@ export interface HandlerHost {
 
 /** See 5. */
 const PARSED = 'perdure.parsedMessages';
+
+/** See 6. */
+const OUTLIVES_HANDLERS = 'perdure.stoppedHandlers';
 
 export interface Update extends UpdateRequest {
   /** It was accepted when the turn ran first, so its validator is not asked again. */
@@ -109,7 +116,8 @@ export class Handlers {
     if (!args) return;
     const failed = (error: unknown) => {
       this.#running--;
-      this.#host.fail(error);
+      const isLeft = this.#host.isStop(error) && this.#host.patched(OUTLIVES_HANDLERS, false);
+      if (!isLeft) this.#host.fail(error);
     };
     this.#running++;
     try {

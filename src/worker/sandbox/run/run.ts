@@ -276,12 +276,16 @@ export class Run implements WorkflowRuntime, Recorded {
 
   /** Any error that escapes user code ends the run. */
   readonly fail = (error: unknown): void => {
-    if (this.#cancelRequested && isCancellation(error)) this.#close({ kind: 'cancelRun' });
+    if (this.isStop(error)) this.#close({ kind: 'cancelRun' });
     else {
       const failure = failureOf(error, this.#host.stacks);
       this.#close({ kind: 'failRun', failure, ...(!this.#hasInput && { refusesInput: true as const }) });
     }
   };
+
+  isStop(error: unknown): boolean {
+    return this.#cancelRequested && isCancellation(error);
+  }
 
   #close(command: Parameters<TurnCommands['close']>[0]): void {
     if (this.closed) return;

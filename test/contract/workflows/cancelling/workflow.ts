@@ -149,3 +149,34 @@ export const leavesScope = workflow({
     }
   },
 });
+
+const nudge = defineSignal('nudge');
+
+/** A handler that waits is stopped with the run, and so is each that comes while the run cleans up. */
+export const cleansUpBesideHandlers = workflow({
+  name: 'cleansUpBesideHandlers',
+  fn: async (input) => {
+    const place = input as Place;
+    setHandler(nudge, () => sleep('1 hour'));
+    try {
+      await condition(() => false);
+    } catch (error) {
+      await CancellationScope.nonCancellable(async () => {
+        await gatedTryCancel({ ...place, gate: place.key });
+        await note({ ...place, value: 'cleaned up' });
+      });
+      throw error;
+    }
+  },
+});
+
+/** Waits by setTimeout, which cannot tell who waits for it of a cancellation. */
+export const waitsByTimeout = workflow({
+  name: 'waitsByTimeout',
+  fn: async (delayMs) => {
+    await new Promise((resolve) => setTimeout(resolve, delayMs as number));
+    const next = await settled(sleep('1 hour'));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return next;
+  },
+});

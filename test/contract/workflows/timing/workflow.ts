@@ -1,4 +1,4 @@
-import { CancellationScope, condition, defineSignal, setHandler, sleep, workflow } from 'perdure';
+import { CancellationScope, condition, defineSignal, patched, setHandler, sleep, workflow } from 'perdure';
 import { settled } from '../shared/described.js';
 
 /** Sleeps as told, one after the other; says how long each took by the workflow's own clock. */
@@ -109,5 +109,15 @@ export const conditionChain = workflow({
     stage = 1;
     await Promise.all([second, third]);
     return stage;
+  },
+});
+
+/** Its predicate asks for something, which is refused, and the time that it had passes. */
+export const conditionRefused = workflow({
+  name: 'conditionRefused',
+  fn: async () => {
+    const refused = await settled(condition(() => patched('asked in a predicate') && false, 1));
+    await sleep(20);
+    return refused;
   },
 });
