@@ -69,6 +69,11 @@ export class IncomingEvents {
     return this.#pending.get(`child/${childSeq}`)?.isStarted === true;
   }
 
+  /** Whether its start was asked for, and the cluster has not said how that went. */
+  isChildStarting(childSeq: string): boolean {
+    return this.#pending.get(`child/${childSeq}`)?.isStarted === false;
+  }
+
   /** Core takes `command` as it is; the number of the event that will record it. */
   record(command: Command): number {
     const eventId = ++this.#lastEventId;

@@ -71,6 +71,8 @@ export class RunTurns implements WorkflowInternalsInterceptor {
   #recordedPause: Paused | undefined;
   #pieces: Pieces<void> | undefined;
   #commands: CoreCommand[] = [];
+  /** Cancellations of children whose start the same turn asks for: the cluster takes them once it has made the start. */
+  #early: { childSeq: string; commands: CoreCommand[] }[] = [];
   /** Held back until what the run has asked of others has reached them, since the cluster drops it otherwise. */
   #closing: CloseCommand | undefined;
 
@@ -145,10 +147,13 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     if (this.#run.isTainted && !this.#closing) yield* this.#rebuild();
     const asked = this.#closing ? [] : this.#withinLimits(yield* this.#run.activate(input));
     const eventIds: number[] = [];
+    const starting = new Map<string, string>();
+    this.#sendEarly();
     for (const command of asked) {
+      if (command.kind === 'startChild') starting.set(command.workflowId, command.childSeq);
       if (isCloseCommand(command)) this.#closing = command;
       else {
-        const eventId = this.#ask(command);
+        const eventId = this.#ask(command, starting);
         // What was refused leaves no trace.
         if (command.kind !== 'rejectUpdate') eventIds.push(eventId);
       }
@@ -180,11 +185,23 @@ export class RunTurns implements WorkflowInternalsInterceptor {
     }
   }
 
-  /** Answers with the number of the event that will record it. */
-  #ask(command: Command): number {
+  #sendEarly(): void {
+    const early = this.#early;
+    this.#early = [];
+    for (const each of early) {
+      if (this.#events.isChildStarting(each.childSeq)) this.#early.push(each);
+      else this.#commands.push(...each.commands);
+    }
+  }
+
+  /** Answers with the number of the event that will record it. `starting` are the children of this turn, by their ids. */
+  #ask(command: Command, starting?: ReadonlyMap<string, string>): number {
     const eventId = this.#events.record(command);
     this.#run.recorded(command, eventId);
-    this.#commands.push(...toCore(command, this.#frame));
+    const commands = toCore(command, this.#frame);
+    const childSeq = command.kind === 'cancelExternal' ? starting?.get(command.workflowId) : undefined;
+    if (childSeq === undefined) this.#commands.push(...commands);
+    else this.#early.push({ childSeq, commands });
     const end = ENDS[command.kind];
     if (end && this.#frame.traces !== undefined) this.sandbox.closing(end);
     if (command.kind === 'failRun') this.sandbox.failed(command.failure);

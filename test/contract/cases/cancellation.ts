@@ -131,6 +131,11 @@ export function cancellationCases(stage: Stage): void {
       expect(await run.eventsOf('TIMER_FIRED')).toHaveLength(2);
     });
 
+    test('a child that is asked to stop in the turn that starts it starts and sees it (CA-06, CA-11)', async () => {
+      const run = await stage.start('stopsChildAtOnce');
+      expect(await run.result()).toEqual({ cancelled: {}, child: 'wound up' });
+    });
+
     test('a scope cancels what is in it and nothing beside it (CA-04)', async () => {
       expect(await stage.run('scopeTree')).toEqual({
         afterInner: ['inner cancelled'],

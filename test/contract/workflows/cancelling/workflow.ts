@@ -180,3 +180,14 @@ export const waitsByTimeout = workflow({
     return next;
   },
 });
+
+/** Starts a child and asks it to stop in one breath. */
+export const stopsChildAtOnce = workflow({
+  name: 'stopsChildAtOnce',
+  fn: async (_, { info }) => {
+    const workflowId = `${info.workflowId}-child`;
+    const child = answersCancel('complete', { workflowId });
+    const cancelled = await settled(getExternalWorkflowHandle(workflowId).cancel());
+    return { cancelled, child: await child };
+  },
+});
