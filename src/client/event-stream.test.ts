@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UnexpectedAnswerError } from './errors.js';
 import { type Frame, frames } from './event-stream.js';
 
 async function read(pieces: string[]): Promise<Frame[]> {
@@ -32,6 +33,16 @@ describe('the frames of a stream', () => {
       }),
     );
     expect(await read([...text])).toEqual(FRAMES);
+  });
+
+  it('are refused when one has no end', async () => {
+    const piece = 'x'.repeat(1024 * 1024);
+    let pieces = 0;
+    const reading = (async () => {
+      for await (const _ of frames(async () => (pieces++ < 1_000 ? piece : undefined)));
+    })();
+    await expect(reading).rejects.toThrow(UnexpectedAnswerError);
+    expect(pieces).toBeLessThan(300);
   });
 
   it('do not come when they broke off', async () => {

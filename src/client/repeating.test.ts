@@ -166,6 +166,24 @@ describe('what cannot be repeated', () => {
     expect(stage.server.received).toHaveLength(1);
   });
 
+  it.each(sends)(
+    'is %s: sent once when the way to the server is lost while it has it',
+    async (_what, send) => {
+      let sent = 0;
+      const lost: typeof fetch = async () => {
+        sent++;
+        // As Node tells it when probes of a connection that is open are answered with "host unreachable".
+        const cause = Object.assign(new Error('read EHOSTUNREACH'), {
+          code: 'EHOSTUNREACH',
+          syscall: 'read',
+        });
+        throw new TypeError('fetch failed', { cause });
+      };
+      const thrown = await rejection(send(client({ fetch: lost, retryForMs: 300 })), ConnectionError);
+      expect([sent, thrown.isUnsent]).toEqual([1, false]);
+    },
+  );
+
   it('names the callback that feedback is for', async () => {
     stage.server.script(json(200, REF));
     await client().handle('w').feedback('yes', { callbackId: 'approval' });

@@ -71,7 +71,7 @@ const HEADER_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/;
 const AWAY = [502, 503, 504];
 const TOO_MANY_REQUESTS = 429;
 
-/** In Node, what says that there was no connection over which anything could have been sent. */
+/** In Node, what says that there was no connection over which anything could have been sent: while one was looked for. */
 const UNSENT = [
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -80,6 +80,8 @@ const UNSENT = [
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ];
+/** A connection that is open can be lost with the same codes, and then from reading or writing. */
+const WHILE_CONNECTING = [undefined, 'connect', 'getaddrinfo'];
 
 export class Transport {
   readonly #base: string;
@@ -285,11 +287,12 @@ function connectionError(base: string, error: unknown): ConnectionError {
   for (let at = error; at instanceof Error && causes.length < 5; at = at.cause) causes.push(at);
   // One address after the other was tried; each failed in its own way.
   for (const each of (causes.at(-1) as { errors?: Error[] } | undefined)?.errors ?? []) causes.push(each);
-  const codes = causes.flatMap(({ code }) => (typeof code === 'string' ? [code] : []));
+  const coded = causes.filter(({ code }) => typeof code === 'string');
   const why = causes.find(({ code }) => code)?.message || causes.at(-1)?.message || String(error);
   return new ConnectionError(
     `No answer from ${base}: ${why}`,
-    codes.length > 0 && codes.every((code) => UNSENT.includes(code)),
+    coded.length > 0 &&
+      coded.every(({ code, syscall }) => UNSENT.includes(code!) && WHILE_CONNECTING.includes(syscall)),
     error,
   );
 }

@@ -16,15 +16,15 @@ const LARGEST_PAGE = 1_000;
 
 export async function cost({ quick }: Connection, { id, run, scope, json }: CostFlags): Promise<void> {
   const handle = quick.handle(id, run);
-  const costs = await handle.cost({ scope, limit: json ? LARGEST_PAGE : 1 });
-  if (!json) return void process.stdout.write(`${costText(costs)}\n`);
-  // All records, as the API would give them on one page.
-  for (let cursor = costs.nextCursor; cursor !== null; ) {
-    const page = await handle.cost({ scope, limit: LARGEST_PAGE, cursor });
-    costs.records.push(...page.records);
-    cursor = page.nextCursor;
+  let page = await handle.cost({ scope, limit: json ? LARGEST_PAGE : 1 });
+  if (!json) return void process.stdout.write(`${costText(page)}\n`);
+  const { records } = page;
+  for (let cursor = page.nextCursor; cursor !== null; cursor = page.nextCursor) {
+    page = await handle.cost({ scope, limit: LARGEST_PAGE, cursor });
+    records.push(...page.records);
   }
-  printJson({ ...costs, nextCursor: null });
+  // All records, as the API would give them on one page. The last sums are those that have all of them.
+  printJson({ ...page, records });
 }
 
 function costText({ totals, usage, bySteps, budget }: Costs): string {

@@ -28,7 +28,8 @@ export function costRoutes(app: FastifyInstance, { engine }: RouteContext): void
       },
       async ({ params, query: { scope: of, limit, cursor, activities }, reply }) => {
         const page = new CostPage(limit, cursor, { activities });
-        return reply.send(page.body(await engine.cost(selectorOf(params), of, page.take), of));
+        const run = page.runOf(selectorOf(params));
+        return reply.send(page.body(await engine.cost(run, of, page.take), of));
       },
     );
   }

@@ -4,7 +4,7 @@ import { type CostRecord, costOf } from '../../core/cost/cost.js';
 import { type RunCosts, sumOf } from '../../core/cost/sums.js';
 import { type CostBody, CostPage } from './costs.js';
 
-const REPORT = { workflowId: 'w', runId: 'r', budget: null };
+const REPORT = { workflowId: 'w', runId: '01900000-0000-7000-8000-000000000001', budget: null };
 
 /** Few instants, so that many records share one. */
 const records: fc.Arbitrary<CostRecord[]> = fc.array(

@@ -11,7 +11,8 @@ import {
   type Total,
 } from '../../core/cost/sums.js';
 import { PerdureError } from '../../core/errors.js';
-import type { CostReport } from '../../engine.js';
+import { isRunId } from '../../core/values/names.js';
+import type { CostReport, RunSelector } from '../../engine.js';
 
 export type WireCost = Omit<CostRecord, 'at'> & { at: string; workflowId: string; runId: string };
 
@@ -34,7 +35,7 @@ export interface CostBody {
  */
 export class CostPage {
   readonly #sums = new RunSums();
-  readonly #after: Place | undefined;
+  readonly #after: Cursor | undefined;
   readonly #activities: ActivitySums | undefined;
   #found: Placed[] = [];
 
@@ -48,6 +49,14 @@ export class CostPage {
     this.#after = cursor === undefined ? undefined : decodeCursor(cursor);
   }
 
+  /** Pages that follow another are of its run, also where the latest is another one by now. @throws ValidationError */
+  runOf(selector: RunSelector): RunSelector {
+    if (!this.#after) return selector;
+    const { ofRunId } = this.#after;
+    if (selector.runId !== undefined && selector.runId !== ofRunId) throw noCursor('is of another run');
+    return { ...selector, runId: ofRunId };
+  }
+
   readonly take = (run: RunCosts): void => {
     this.#sums.add(run);
     const counts = new Map<string, number>();
@@ -57,7 +66,7 @@ export class CostPage {
       const ofStep = counts.get(activityId) ?? 0;
       counts.set(activityId, ofStep + 1);
       const place: Place = [at, run.runId, activityId, ofStep];
-      if (this.#after && byPlace(place, this.#after) <= 0) continue;
+      if (this.#after && byPlace(place, this.#after.place) <= 0) continue;
       this.#found.push({ place, record, workflowId: run.workflowId });
       if (this.#found.length > KEPT_PAGES * (this.limit + 1)) this.#forgetFarOnes();
     }
@@ -73,7 +82,8 @@ export class CostPage {
       records: page.map(({ record, workflowId, place: [, runId] }) =>
         wireCost(record, { workflowId, runId }),
       ),
-      nextCursor: this.#found.length > this.limit ? encodeCursor(page.at(-1)!.place) : null,
+      nextCursor:
+        this.#found.length > this.limit ? encodeCursor({ ofRunId: runId, place: page.at(-1)!.place }) : null,
       budget,
     };
   }
@@ -112,23 +122,38 @@ export function wireCost(
   };
 }
 
-const encodeCursor = (place: Place): string =>
-  Buffer.from(JSON.stringify(['cost', ...place])).toString('base64url');
+interface Cursor {
+  /** The run that was asked for. */
+  ofRunId: string;
+  /** The last record that was given. */
+  place: Place;
+}
 
-function decodeCursor(cursor: string): Place {
+const encodeCursor = ({ ofRunId, place }: Cursor): string =>
+  Buffer.from(JSON.stringify(['cost', ofRunId, ...place])).toString('base64url');
+
+function decodeCursor(text: string): Cursor {
   try {
-    const [what, ...place] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [string, ...Place];
+    const [what, ofRunId, ...place] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [
+      string,
+      string,
+      ...Place,
+    ];
     const [at, runId, activityId, ofStep] = place;
     const isPlace =
       Number.isSafeInteger(at) &&
       typeof runId === 'string' &&
       typeof activityId === 'string' &&
       Number.isSafeInteger(ofStep);
-    if (what === 'cost' && isPlace && encodeCursor(place) === cursor) return place;
+    const cursor = { ofRunId, place };
+    if (what === 'cost' && isRunId(ofRunId) && isPlace && encodeCursor(cursor) === text) return cursor;
   } catch {
     // It is told below.
   }
-  throw new PerdureError('ValidationError', 'Invalid Payload', {
-    issues: [{ path: ['cursor'], message: 'not a cursor that this server gave', code: 'invalid_cursor' }],
-  });
+  throw noCursor('not a cursor that this server gave');
 }
+
+const noCursor = (message: string): PerdureError =>
+  new PerdureError('ValidationError', 'Invalid Payload', {
+    issues: [{ path: ['cursor'], message, code: 'invalid_cursor' }],
+  });

@@ -84,6 +84,23 @@ export function cost(client: () => Client): void {
     });
   });
 
+  describe('GET cost page by page', () => {
+    it.each(['run', 'chain'])('stays with the run of the first page, scope %s', async (scope) => {
+      const run = await ended(['1', '2', '3']);
+      const first = (await client().get(`${latest(run)}/cost?scope=${scope}&limit=1`))
+        .body as unknown as Costs;
+      const reset = await client().post(`${pinned(run)}/reset`, { toStart: true });
+      const next = reset.body as unknown as Ref;
+      await client().result(next);
+      const query = `scope=${scope}&limit=100&cursor=${first.nextCursor}`;
+      const rest = (await client().get(`${latest(run)}/cost?${query}`)).body as unknown as Costs & Ref;
+      expect(rest.runId).toBe(run.runId);
+      const amounts = ['2', '3', ...(scope === 'chain' ? ['1', '2', '3'] : [])];
+      expect(rest.records.map(({ amount }) => amount)).toEqual(amounts);
+      expectError(await client().get(`${pinned(next)}/cost?${query}`), 400, 'ValidationError');
+    });
+  });
+
   describe('the stream with costs=true', () => {
     it('tells what was spent before it ends, without an id', async () => {
       const run = await ended(['1', '2']);
