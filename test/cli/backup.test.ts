@@ -1,5 +1,6 @@
 /** Backups by the command line: from a server that runs, from a folder that none has, and back. */
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   copyFileSync,
   existsSync,
@@ -16,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Workplace } from '../../src/cli/program.fixture.js';
 import { createClient } from '../../src/client/index.js';
 import { type Answerer, ScriptedServer } from '../../src/client/scripted-server.fixture.js';
-import { begin, call } from './shell.js';
+import { begin, call, MAIN } from './shell.js';
 
 const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
 
@@ -135,6 +136,35 @@ describe('a backup', () => {
     expect(folder.stderr).toMatch(/nothing can be written into no-such-folder \(ENOENT\)/);
     expect(readdirSync(workplace.folder).filter((name) => name.includes('none.db'))).toEqual([]);
   });
+
+  it('takes away what one to the same file has left that was killed, and not what one under way has', async () => {
+    const killed = `b.db.part-${spawnSync('true').pid}-${randomUUID()}`;
+    const underWay = `b.db.part-${process.pid}-${randomUUID()}`;
+    const others = `b.db.part-${spawnSync('true').pid}-of-3`;
+    for (const left of [killed, `${killed}-journal`, underWay, others]) writeFileSync(at(left), 'half');
+    expect(await perdure('backup', 'b.db', '--server', url)).toMatchObject({ code: 0 });
+    const there = readdirSync(workplace.folder).filter((name) => name.startsWith('b.db'));
+    expect(there.sort()).toEqual(['b.db', underWay, others].sort());
+  });
+
+  it.each(['server', 'folder'])(
+    'of a %s leaves nothing where it finds no space, and says where that was',
+    (of) => {
+      const name = `small-${of}.db`;
+      const source = of === 'server' ? ['--server', url] : ['--data', 'new/folder'];
+      // As on a disk that fills up: no file gets larger than this.
+      const limit = 'ulimit -f 80; exec "$0" "$@"';
+      const args = ['-c', limit, process.execPath, MAIN, 'backup', name, ...source];
+      const taken = spawnSync('sh', args, { cwd: workplace.folder, encoding: 'utf8' });
+      expect(taken.stderr).toMatch(
+        of === 'server'
+          ? /^perdure: small-server\.db cannot be written \(EFBIG\)/
+          : /^perdure: there is no copy: \. does not take it/,
+      );
+      expect(taken.status).toBe(2);
+      expect(readdirSync(workplace.folder).filter((each) => each.startsWith(name))).toEqual([]);
+    },
+  );
 
   it('is looked through before it is restored', async () => {
     const bytes = readFileSync(at('live.db'));

@@ -1,5 +1,6 @@
 /** `perdure init`: what it makes, and where it makes nothing. What becomes of it is in test/journey. */
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -79,6 +80,16 @@ it('leaves nothing behind that would be in the way of the next try', async () =>
   expect(limited.status).toBe(2);
   expect(readdirSync(join(place, 'full'))).toEqual([]);
   expect((await init('full')).code).toBe(0);
+});
+
+it('makes it where one was killed that had made nothing yet, and not where one is under way', async () => {
+  mkdirSync(join(place, `killed/.perdure-init-${spawnSync('true').pid}-${randomUUID()}`), {
+    recursive: true,
+  });
+  expect((await init('killed')).code).toBe(0);
+  expect(readdirSync(join(place, 'killed')).filter((name) => name.startsWith('.perdure'))).toEqual([]);
+  mkdirSync(join(place, `busy/.perdure-init-${process.pid}-${randomUUID()}`), { recursive: true });
+  expect((await init('busy')).code).toBe(2);
 });
 
 it('refuses a folder that has files, and a file', async () => {

@@ -1,10 +1,10 @@
 /** `perdure backup FILE`, from a server that runs or a data folder that none has, and `perdure restore FILE`. */
-import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { UnexpectedAnswerError } from '../../client/index.js';
+import { clearBrokenOff, ofThisProcess } from '../broken-off.js';
 import { canDraw } from '../colours.js';
 import { lastWord, shellWord } from '../shell-word.js';
 import { connect } from './connection.js';
@@ -17,14 +17,16 @@ const LINE_MS = 200;
 export async function backup(command: Command, file: string, data: string | undefined): Promise<void> {
   refuseToOverwrite(file);
   // Under its name only when it is complete, and until then under one that nobody else has: it is removed at the end.
-  const part = `${file}.${randomUUID()}.part`;
+  const prefix = `${file}.part-`;
+  clearBrokenOff(prefix);
+  const part = ofThisProcess(prefix);
   try {
     await interruptible('; there is no backup', (signal) =>
       data === undefined ? fromServer(command, part, signal) : fromFolder(data, part, signal),
     );
     await name(part, file);
   } catch (error) {
-    throw forPeople(error);
+    throw isFull(error) ? noSpaceFor(file, error) : forPeople(error);
   } finally {
     await rm(part, { force: true });
   }
@@ -38,6 +40,18 @@ function refuseToOverwrite(file: string): void {
       `${file} is there already, and nothing is overwritten: give another name`,
     );
 }
+
+/** Of the disk, of this user, or of a file of this file system. */
+const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+const isFull = (error: unknown): error is NodeJS.ErrnoException =>
+  FULL.includes((error as NodeJS.ErrnoException).code ?? '');
+
+const noSpaceFor = (file: string, { code }: NodeJS.ErrnoException): CommandError =>
+  new CommandError(
+    EXIT.wrongUse,
+    `${file} cannot be written (${code}), and there is no backup: make space, or give a file elsewhere`,
+  );
 
 /** File systems without links, as on many sticks. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'ENOSYS'];

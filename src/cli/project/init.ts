@@ -6,6 +6,7 @@ import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'no
 import { basename, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeFolder } from '../../core/make-folder.js';
+import { clearBrokenOff } from '../broken-off.js';
 import { CommandError, EXIT } from '../calls/failure.js';
 import { say } from '../calls/screen.js';
 import { lastWord } from '../shell-word.js';
@@ -19,6 +20,9 @@ const OWN_MANIFEST = new URL('../../../package.json', import.meta.url);
 /** Beside perdure itself, in the versions that it is tested with. */
 const DEV_DEPENDENCIES = ['@types/node', 'typescript', 'vitest'];
 
+/** What the files are made in. */
+const TRIAL = '.perdure-init-';
+
 /** A repository that has just been made is as good as empty. */
 const NO_FILES = new Set(['.git']);
 
@@ -28,6 +32,7 @@ export function init(directory = '.'): void {
   const folder = resolve(directory);
   const manifest = manifestOf(basename(folder));
   try {
+    clearBrokenOff(join(folder, TRIAL));
     requireEmpty(directory, folder);
     makeFolder(folder);
     make(directory, folder, manifest);
@@ -44,7 +49,7 @@ export function init(directory = '.'): void {
 
 /** All of it or nothing: a folder with half of a project would be refused the next time. */
 function make(directory: string, folder: string, manifest: { name: string }): void {
-  const trial = trialFolder(join(folder, '.perdure-init-'));
+  const trial = trialFolder(join(folder, TRIAL));
   try {
     cpSync(TEMPLATE, trial.path, { recursive: true });
     // npm leaves files of the other name out of packages.

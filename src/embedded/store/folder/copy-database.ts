@@ -14,7 +14,8 @@ export async function copyDatabase(
   try {
     await db.backup(file, options);
   } catch (error) {
-    if (isNew) rmSync(file, { force: true });
+    // On a full disk SQLite leaves its journal, too.
+    if (isNew) for (const left of [file, `${file}-journal`]) rmSync(left, { force: true });
     throw error;
   }
 }

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { isAlive } from '../../../core/is-alive.js';
 import { makeFolder } from '../../../core/make-folder.js';
 import { type CheckReport, checkDataFolder } from '../check/check.js';
 import { storageFailure } from '../damage.js';
@@ -56,16 +57,24 @@ export async function copyDataFolder(
         return PAGES;
       },
     }).catch((error) => {
-      if (storageFailure(error) !== 'full') throw error;
-      throw new DataFolderError(
-        `there is no space for the copy in ${dirname(file)}: make some, and try again`,
-      );
+      throw explainCopying(error, dataDir, dirname(file));
     });
   } catch (error) {
     throw explainOpening(error, dataDir);
   } finally {
     db?.close();
   }
+}
+
+/** SQLite does not say which of the two files it was. */
+function explainCopying(error: unknown, dataDir: string, place: string): unknown {
+  if (storageFailure(error) === 'full')
+    return new DataFolderError(`there is no space for the copy in ${place}: make some, and try again`);
+  const { code, message } = error as { code?: string; message?: string };
+  if (!code?.startsWith('SQLITE_IOERR')) return error;
+  return new DataFolderError(
+    `there is no copy: ${place} does not take it, as where files may only be so large, or ${dataDir} cannot be read (${code}: ${message}). Try it with a file elsewhere`,
+  );
 }
 
 /**
@@ -171,15 +180,6 @@ function clearBrokenOff(dataDir: string): void {
         `process ${pid} restores into ${dataDir}: wait for its end, or remove ${join(dataDir, name)} if it is none of perdure's`,
       );
     rmSync(join(dataDir, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
