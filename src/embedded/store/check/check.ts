@@ -45,9 +45,9 @@ export function checkDataFolder(dataDir: string, options: { acceptLoss?: boolean
   }
   requireNoServer(file, dataDir);
   const problems: Problem[] = [];
-  const broken = options.acceptLoss ? acceptBroken(dataDir) : findBroken(dataDir);
+  const broken = options.acceptLoss ? accepting(dataDir, acceptBroken) : findBroken(dataDir);
   if (broken && !options.acceptLoss) problems.push({ problem: describeBrokenLog(dataDir, broken) });
-  const lost = options.acceptLoss ? acceptLoss(dataDir) : findLoss(dataDir);
+  const lost = options.acceptLoss ? accepting(dataDir, acceptLoss) : findLoss(dataDir);
   const isLossAccepted = options.acceptLoss === true && (lost !== undefined || broken !== undefined);
   if (lost && !isLossAccepted) problems.push({ problem: describeLoss(dataDir, lost) });
   if (lost?.tip.seq === 0) return { tip: lost.tip, runs: 0, lost, isLossAccepted, problems };
@@ -65,6 +65,14 @@ export function checkDataFolder(dataDir: string, options: { acceptLoss?: boolean
     const runs = checkTables(db, problems);
     return { tip: storedTip(db), runs, lost, isLossAccepted, problems };
   });
+}
+
+function accepting<T>(dataDir: string, accept: (dataDir: string) => T): T {
+  try {
+    return accept(dataDir);
+  } catch (error) {
+    throw explainOpening(error, dataDir);
+  }
 }
 
 function requireNoServer(file: string, dataDir: string): void {

@@ -5,8 +5,8 @@
  *    it can still be put right.
  * 2. One process at a time has the folder; `openDatabase` takes the lock.
  */
-import { constants, copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Scheduler } from '../../../core/clock.js';
 import type { Log } from '../../../core/log.js';
@@ -17,6 +17,7 @@ import { DataFolderError } from './data-folder-error.js';
 import { connectToSqlite, explainOpening, openDatabase } from './database.js';
 import { describeLoss, type LostCommits, lostCommits } from './lost-commits.js';
 import { Mark, type MarkedCommit } from './mark.js';
+import { sync } from './sync.js';
 
 export interface DataFolder {
   db: Database.Database;
@@ -111,9 +112,23 @@ export function acceptBroken(dataDir: string): BrokenLog | undefined {
   const broken = findBroken(dataDir);
   if (!broken) return undefined;
   const wal = walFile(dataDir);
-  copyFileSync(wal, givenUp(wal), constants.COPYFILE_EXCL);
+  keep(wal, givenUp(wal));
   truncateSync(wal, broken.offset);
   return broken;
+}
+
+/** On disk and whole before it has its name: what it is a copy of is cut off next. */
+function keep(file: string, kept: string): void {
+  const made = `${file}.keeping`;
+  try {
+    copyFileSync(file, made);
+    sync(made);
+    renameSync(made, kept);
+  } catch (error) {
+    rmSync(made, { force: true });
+    throw error;
+  }
+  sync(dirname(kept));
 }
 
 /** The mark is set to what the database has; what the mark remembered beyond is given up. */

@@ -4,7 +4,6 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdtempSync,
   openSync,
@@ -25,6 +24,7 @@ import { requireWhole } from './data-folder.js';
 import { DataFolderError } from './data-folder-error.js';
 import { explainOpening, knownVersion, openDatabase } from './database.js';
 import { MIGRATIONS } from './schema.js';
+import { sync } from './sync.js';
 
 export interface CopyProgress {
   /** Of `total`, in the same unit. */
@@ -196,14 +196,5 @@ function put(copy: string, dataDir: string): void {
     if (code === 'EEXIST' || existsSync(place)) throw isThere(dataDir, 'perdure.db');
     if (!NO_LINKS.includes(code)) throw error;
     renameSync(copy, place);
-  }
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

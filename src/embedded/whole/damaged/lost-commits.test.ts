@@ -1,10 +1,20 @@
 /** Commits that are gone keep the server from starting, and are not suspected where none is gone. */
-import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunRef } from '../../../engine.js';
 import { Folder } from '../../scripted-worker.fixture.js';
 import { checkDataFolder } from '../../store/check/check.js';
 import { acceptLoss } from '../../store/folder/data-folder.js';
+import { DataFolderError } from '../../store/folder/data-folder-error.js';
 import {
   copies,
   dbFile,
@@ -74,6 +84,26 @@ describe('commits that are gone', () => {
     });
     expect(readFileSync(`${walFile(copy)}.given-up`).equals(wal)).toBe(true);
     expect(existsSync(`${walFile(copy)}.given-up-2`)).toBe(true);
+  });
+
+  it('are kept whole where an acceptance was killed while it kept them', () => {
+    const copy = killed();
+    const wal = readFileSync(walFile(copy));
+    wal[Math.floor(wal.length / 4)]! ^= 16;
+    writeFileSync(walFile(copy), wal);
+    writeFileSync(`${walFile(copy)}.keeping`, wal.subarray(0, 5_000));
+    expect(checkDataFolder(copy.path, { acceptLoss: true })).toMatchObject({ isLossAccepted: true });
+    expect(readFileSync(`${walFile(copy)}.given-up`).equals(wal)).toBe(true);
+    expect(existsSync(`${walFile(copy)}.keeping`)).toBe(false);
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('cannot be accepted on a full disk, which is told', () => {
+    const copy = killed();
+    truncateSync(walFile(copy), Math.floor(statSync(walFile(copy)).size / 2));
+    symlinkSync('/dev/full', `${markFile(copy)}.new`);
+    expect(() => checkDataFolder(copy.path, { acceptLoss: true })).toThrow(DataFolderError);
+    expect(checkDataFolder(copy.path).lost).toBeDefined();
+    expect(checkDataFolder(copy.path, { acceptLoss: true })).toMatchObject({ isLossAccepted: true });
   });
 
   it('are missed from the last but one on: a power cut tears no more than the last', async () => {
