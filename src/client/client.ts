@@ -1,7 +1,7 @@
 /** `createClient`: starting workflows, and everything that is not about one of them. */
 
 import { Body } from './body.js';
-import { bound, untilAborted } from './bounded.js';
+import { type Bounds, bound, untilAborted } from './bounded.js';
 import { ApiError, afterSending, CallTimeoutError, isOutcome, outputOf } from './errors.js';
 import { isRunRef, WorkflowHandle } from './handle.js';
 import {
@@ -11,6 +11,7 @@ import {
   callOptions,
   limited,
   limitsOf,
+  nextAfter,
   noOthers,
   segment,
   Transport,
@@ -91,7 +92,7 @@ export class Client {
     do {
       const page = await this.runsPage({ ...query, cursor });
       yield* page.runs;
-      cursor = page.nextCursor ?? undefined;
+      cursor = nextAfter(page.nextCursor, cursor);
     } while (cursor !== undefined);
   }
 
@@ -144,6 +145,8 @@ export class Client {
   backup(options: CallOptions = {}): Promise<Backup> {
     // A copy of its own every time; one that broke off is of no use.
     const call: Call = { ...callOptions(options), method: 'POST', path: '/backup', isRepeatable: true };
+    const limits = limitsOf(options);
+    const begun = performance.now();
     // How long it is prepared depends on how large the database is.
     return this.#transport.answer({ ...call, waitMs: Number.POSITIVE_INFINITY }, async (response) => {
       const { headers, body } = response;
@@ -152,7 +155,7 @@ export class Client {
       const stream = new Body(body);
       const length = headers.get('content-length');
       const bytes = length === null ? undefined : Number(length);
-      return { bytes, read: () => pieces(stream, options.signal) };
+      return { bytes, read: () => pieces(stream, remaining(limits, performance.now() - begun)) };
     });
   }
 
@@ -180,13 +183,16 @@ export interface Backup {
   read(): AsyncGenerator<Uint8Array, void, void>;
 }
 
-async function* pieces(
-  stream: Body,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array, void, void> {
+/** Of what the call as a whole may take. */
+const remaining = ({ ms, ...limits }: Bounds, passedMs: number): Bounds =>
+  ms === undefined ? limits : { ...limits, ms: Math.max(0, ms - passedMs) };
+
+async function* pieces(stream: Body, limits: Bounds): AsyncGenerator<Uint8Array, void, void> {
+  const { signal, release } = bound(limits);
   try {
     for (let piece = await stream.read(signal); piece; piece = await stream.read(signal)) yield piece;
   } finally {
+    release();
     stream.close();
   }
 }

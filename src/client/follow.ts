@@ -61,10 +61,12 @@ export async function* follow(
         for await (const frame of frames(textOf(stream, signal))) {
           if (frame.event === 'server_error') throw serverError(frame);
           if (frame.event !== 'history') continue;
-          // Not with what every stream opens with, or one that always breaks after that would be asked for without end.
-          patience.restore();
-          isEmpty = false;
-          yield* position.take(frame);
+          for (const event of position.take(frame)) {
+            // Only with what is new, or a stream that always breaks after the same would be asked for without end.
+            patience.restore();
+            isEmpty = false;
+            yield event;
+          }
           if (position.isEnd) return;
         }
       }

@@ -17,6 +17,7 @@ import {
   isText,
   limited,
   limitsOf,
+  nextAfter,
   requireText,
   segment,
   type Transport,
@@ -320,7 +321,7 @@ export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
     do {
       const page = await this.historyPage({ ...options, pageSize: PAGE_SIZE, pageToken });
       for (const event of page.events) yield { ...event, runId: page.runId };
-      pageToken = page.nextPageToken ?? undefined;
+      pageToken = nextAfter(page.nextPageToken, pageToken);
     } while (pageToken !== undefined);
   }
 

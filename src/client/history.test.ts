@@ -99,6 +99,19 @@ describe('following one run', () => {
     expect(await follow()).toEqual(['run 1', 'run 2', 'run 3']);
   });
 
+  it.each<[string, Answerer]>([
+    ['of a run that goes on', stream([WORKFLOW, batch([event(1), event(2)], RUN)])],
+    [
+      'of a run that another one goes on for',
+      stream([batch([event(1), event(2, CONTINUED, { newExecutionRunId: NEXT })], RUN)]),
+    ],
+  ])('is given up where nothing but what it has comes again and again: %s', async (_what, same) => {
+    server.script(same);
+    const history = client({ retryForMs: 500 }).handle('w').history({ follow: true, timeoutMs: 3_000 });
+    await expect(collect(history)).rejects.toBeInstanceOf(ConnectionError);
+    expect(server.received.length).toBeLessThan(20);
+  });
+
   it.each([
     'CHILD_WORKFLOW_EXECUTION_COMPLETED',
     'START_CHILD_WORKFLOW_EXECUTION_FAILED',

@@ -272,6 +272,16 @@ function factsOf({ status, headers }: Response) {
   };
 }
 
+/** What to ask for after a page that was asked for with `asked`; undefined at the end. @throws UnexpectedAnswerError */
+export function nextAfter(next: string | null | undefined, asked: string | undefined): string | undefined {
+  if (next && next === asked)
+    throw new UnexpectedAnswerError(
+      'A page of the answer leads to itself: something between answers in place of the server',
+      { status: 200 },
+    );
+  return next ?? undefined;
+}
+
 const SHOWN_CHARACTERS = 200;
 
 export function unexpected(response: Response, text: string): UnexpectedAnswerError {
