@@ -6,7 +6,7 @@ import { type StartHttp, startSystem } from '../system.js';
 import { startTemporalSystem } from '../temporal-system.js';
 import { ENGINE_LIMITS, fuzz } from './fuzz.js';
 
-const REQUESTS = share(500, 2_000);
+const REQUESTS = share(1_000, 2_000);
 
 function fuzzes(start: StartHttp): void {
   it('no made-up request brings the server down, hangs, or gets an answer that is not documented', async () => {
