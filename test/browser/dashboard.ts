@@ -90,7 +90,7 @@ export class Dashboard {
 
   /** To be called after each test. `expected` are those that the test brought about. */
   async expectNoProblems(expected = /^$/): Promise<void> {
-    await Promise.all(this.#pages.splice(0).map((page) => page.context().close()));
+    await Promise.all(this.#pages.splice(0).map(leave));
     const problems = this.#problems.splice(0).filter((problem) => !expected.test(problem));
     if (problems.length > 0) throw new Error(`the page has problems:\n${problems.join('\n')}`);
   }
@@ -99,6 +99,12 @@ export class Dashboard {
     await this.browser.close();
     await this.system.stop();
   }
+}
+
+/** What the page has asked for by then need not be answered: a route that still fetches it would fail beside every test. */
+async function leave(page: Page): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().close();
 }
 
 /** Waits for the text of the element to be what it should. */
