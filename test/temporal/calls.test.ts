@@ -2,6 +2,7 @@
  * Which calls to the cluster each operation takes, counted and not timed.
  * The lists are what they are today. Whoever makes one longer sees it here and says why; who makes one shorter shortens it.
  */
+import { Client, Connection } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createServer, type HttpServer } from '../../src/http/index.js';
 import { Cluster, type WorkflowService } from '../../src/temporal/cluster/connection.js';
@@ -126,6 +127,19 @@ describeTemporal('calls to the cluster', () => {
       'describeWorkflowExecution',
       'signalWorkflowExecution',
     ]);
+  });
+
+  test('no stack is taken down for each promise of a run, which costs more than its turns: Temporal refuses to tell them', async () => {
+    const { workflowId } = await ask('/workflow/start', { workflowName: 'told', input: 1 });
+    const { address } = deployed.server;
+    const connection = await Connection.connect({ address });
+    try {
+      const run = new Client({ connection }).workflow.getHandle(workflowId);
+      await expect(run.query('isTold')).resolves.toBe(false);
+      await expect(run.query('__stack_trace')).rejects.toThrow(/stack traces are not enabled/);
+    } finally {
+      await connection.close();
+    }
   });
 });
 

@@ -155,7 +155,8 @@ export class Cluster {
         }
         if (abort?.aborted || now + pauseMs >= until) {
           this.log.warn({ code: error.code, detail: error.details }, 'the Temporal cluster does not answer');
-          throw unavailable(`the Temporal cluster at ${this.settings.address} ${whyNot(error)}`);
+          const { address } = this.settings;
+          throw unavailable(`the Temporal cluster at ${address} ${whyNot(error)}`, undefined, error);
         }
         await pause(pauseMs, abort);
       }

@@ -94,11 +94,13 @@ export function notFound({ workflowId, runId }: RunSelector): PerdureError {
   });
 }
 
-export function unavailable(message: string, retryAfterSeconds?: number): PerdureError {
+/** `cause` is for those who look after the server: callers do not get it. */
+export function unavailable(message: string, retryAfterSeconds?: number, cause?: GrpcError): PerdureError {
   return new PerdureError(
     'EngineUnavailableError',
     message,
     retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
+    cause && { cause },
   );
 }
 

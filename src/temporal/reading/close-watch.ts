@@ -22,6 +22,8 @@ interface Watch {
   waiting: number;
   abort: AbortController;
   closed: Promise<Close>;
+  /** The cluster has answered, so there is nothing left to call off. */
+  isAnswered: boolean;
 }
 
 /** Of Temporal's HistoryEventFilterType enum. */
@@ -73,15 +75,21 @@ export class CloseWatch {
     const known = this.#watches.get(keyOf(run));
     if (known) return known;
     const abort = new AbortController();
-    const watch = { waiting: 0, abort, closed: this.#poll(run, abort.signal) };
-    // Whoever waits hears of it; nobody else has to.
-    watch.closed.catch(() => this.#end(run, watch));
+    const watch = { waiting: 0, abort, closed: this.#poll(run, abort.signal), isAnswered: false };
+    watch.closed.then(
+      () => {
+        watch.isAnswered = true;
+      },
+      // Whoever waits hears of it; nobody else has to.
+      () => this.#end(run, watch),
+    );
     this.#watches.set(keyOf(run), watch);
     return watch;
   }
 
   #end(run: RunRef, watch: Watch): void {
-    watch.abort.abort();
+    // An abort makes an error with a stack, which every run would pay for.
+    if (!watch.isAnswered) watch.abort.abort();
     if (this.#watches.get(keyOf(run)) === watch) this.#watches.delete(keyOf(run));
   }
 

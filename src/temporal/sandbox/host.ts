@@ -16,6 +16,15 @@ export interface PromiseHooks {
   settled(promise: unknown): void;
 }
 
+/** What Temporal's worker keeps for all runs of its thread; as much of it as is used here. */
+interface GlobalHandlers {
+  stopPromiseHook(): void;
+  promiseHookInstalled: boolean;
+}
+
+/** Where it is. */
+const GLOBAL_HANDLERS = /[\\/]@temporalio[\\/]worker[\\/]lib[\\/]workflow[\\/]vm-shared\.js$/;
+
 export class Host {
   readonly scopes: HostStorage = new AsyncLocalStorage();
   readonly globals: HostGlobals;
@@ -31,10 +40,26 @@ export class Host {
     this.globals = { URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa };
     this.#v8 = thread.process.getBuiltinModule('node:v8');
     this.tokenTools = tokenTools(thread.process.getBuiltinModule('node:crypto'), thread.Buffer);
+    takeNoStacksOfPromises(thread);
   }
 
   /** Answers with how to stop them. */
   hookPromises(hooks: PromiseHooks): () => void {
     return this.#v8.promiseHooks.createHook(hooks) as unknown as () => void;
   }
+}
+
+/**
+ * Temporal's worker takes down a stack for every promise that comes to be, for a query of its own that tells where the code of a
+ * run waits: half of what turns take. It has no option for that, and refuses the query where it could not begin with it.
+ */
+function takeNoStacksOfPromises({ process }: typeof globalThis): void {
+  const { _cache: loaded } = process.getBuiltinModule('node:module') as unknown as {
+    _cache: Record<string, { exports: { globalHandlers?: GlobalHandlers } }>;
+  };
+  const file = Object.keys(loaded).find((name) => GLOBAL_HANDLERS.test(name));
+  const handlers = file === undefined ? undefined : loaded[file]!.exports.globalHandlers;
+  if (!handlers?.promiseHookInstalled) return;
+  handlers.stopPromiseHook();
+  handlers.promiseHookInstalled = false;
 }
