@@ -2,6 +2,7 @@
 import { pino } from 'pino';
 import type { Log } from '../core/log.js';
 import { err as colors } from './colours.js';
+import { LogOutput } from './log-output.js';
 import { type Look, sentenceOf } from './sentences.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -22,38 +23,36 @@ const SECRETS = [
   'result',
 ];
 
-/** Of lines that cannot be written, which are kept until they can. */
-const MOST_KEPT_BYTES = 1_000_000;
+const LOST_LINES = 'lines of the log were lost: for a while nobody read it, or it could not be written';
 
 export function jsonLog(level: LogLevel): Log {
-  // Synchronous, so that the last words of a process that ends are not lost.
-  const output = pino.destination({ dest: 1, sync: true, maxLength: MOST_KEPT_BYTES });
-  // A full disk or a terminal that was closed must not end the service, nor what it was about to do.
-  output.on('error', () => {});
-  return pino(
+  const log: Log = pino(
     {
       level,
       base: { pid: process.pid },
       redact: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
     },
-    output,
+    new LogOutput(process.stdout, (lines) => log.warn({ lines }, LOST_LINES)),
   );
+  return log;
 }
 
 export function prettyLog(look: Look = () => undefined): Log {
+  const output = new LogOutput(process.stderr, (lines) => log.warn({ lines }, LOST_LINES));
   const write = (mark: string) => (fields: object, message: string) => {
     const time = colors.dim(new Date().toTimeString().slice(0, 8));
     const sentence = sentenceOf(message, fields, look);
     const hint = sentence?.hint === undefined ? '' : ` ${colors.dim(`· ${sentence.hint}`)}`;
     const text = sentence ? `${sentence.text}${hint}` : `${message}${describeFields(fields)}`;
-    console.error(`${time} ${mark} ${text}`);
+    output.write(`${time} ${mark} ${text}\n`);
   };
-  return {
+  const log: Log = {
     debug() {},
     info: write(colors.green('•')),
     warn: write(colors.yellow('!')),
     error: write(colors.red('✗')),
   };
+  return log;
 }
 
 function describeFields(fields: object): string {
