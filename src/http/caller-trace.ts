@@ -2,15 +2,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { readTraceContext, type TraceContext } from '../core/trace-context.js';
 import { type RequestSpan, registeredSpans } from '../telemetry/index.js';
+import type { CallQueue } from './door/call-queue.js';
 
 const open = new WeakMap<FastifyRequest, RequestSpan>();
 
 /** Makes a span of every request that `app` gets, if anybody takes spans. */
-export function traceRequests(app: FastifyInstance, routeOf: (request: FastifyRequest) => string): void {
+export function traceRequests(
+  app: FastifyInstance,
+  queue: CallQueue,
+  routeOf: (request: FastifyRequest) => string,
+): void {
   const spans = registeredSpans();
   if (!spans) return;
   app.addHook('onRequest', (request, _reply, done) => {
-    const span = spans.request(request.method, request.headers);
+    const span = spans.request(request.method, request.headers, queue.waitedMs(request.raw));
     open.set(request, span);
     span.within(done);
   });

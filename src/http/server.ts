@@ -30,6 +30,7 @@ import { Admission } from './door/admission.js';
 import { Arrivals } from './door/arrivals.js';
 import { createGate, type Gate, isLoopbackHost, splitTokens } from './door/auth.js';
 import { Bodies } from './door/bodies.js';
+import { CallQueue } from './door/call-queue.js';
 import { Callbacks, isCallbackPath } from './door/callbacks.js';
 import { Cors } from './door/cors.js';
 import { Malformed } from './door/malformed.js';
@@ -128,10 +129,10 @@ export function createServer(options: ServerOptions): HttpServer {
     isDraining: () => draining,
   };
 
-  const { app, paths } = createApp(limits, gate, cors, log, context.bodies);
+  const { app, paths, queue } = createApp(limits, gate, cors, log, context.bodies);
   const operations = collectOperations(app);
-  const admission = new Admission(app, limits, context.bodies);
-  observeRequests(app, context.metrics, options.logCalls ? log : undefined);
+  const admission = new Admission(app, limits, context.bodies, queue);
+  observeRequests(app, context.metrics, queue, options.logCalls ? log : undefined);
   context.metrics.watchServer({
     openStreams: () => context.streams.open,
     waitingCalls: () => waits.size,
@@ -246,7 +247,7 @@ function createApp(
   cors: Cors,
   log: Log,
   bodies: Bodies,
-): { app: FastifyInstance; paths: KnownPaths } {
+): { app: FastifyInstance; paths: KnownPaths; queue: CallQueue } {
   const malformed = new Malformed();
   const app: FastifyInstance = fastify({
     bodyLimit: limits.bodyBytes,
@@ -276,6 +277,7 @@ function createApp(
     },
     clientErrorHandler: (error, socket) => malformed.refuse(error, socket),
   });
+  const queue = new CallQueue(app.server, gate.admits);
   malformed.watch(app.server);
   // An expectation that nobody knows may be left unmet, and Node's own refusal of it has no body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -303,7 +305,7 @@ function createApp(
     done(notFound(request.method, path, allowed));
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
-  return { app, paths };
+  return { app, paths, queue };
 }
 
 /** Whoever reads the id of a workflow off the path, routes and the gate of streams alike, has it as it is. */

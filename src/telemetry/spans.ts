@@ -27,7 +27,8 @@ export interface RequestSpan {
 export interface Spans {
   /** An observer that makes spans of what it is told, and passes it on. */
   observing(next: EngineObserver): EngineObserver;
-  request(method: string, headers: Record<string, unknown>): RequestSpan;
+  /** Of a request that has waited for so long before it is handled now. */
+  request(method: string, headers: Record<string, unknown>, waitedMs: number): RequestSpan;
 }
 
 /** Undefined when no SDK is there to take spans. */
@@ -36,7 +37,7 @@ export function registeredSpans(): Spans | undefined {
   const tracer = api.trace.getTracer('perdure');
   return {
     observing: (next) => observing(api!, tracer, next),
-    request: (method, headers) => requestSpan(api!, tracer, method, headers),
+    request: (method, headers, waitedMs) => requestSpan(api!, tracer, method, headers, waitedMs),
   };
 }
 
@@ -82,11 +83,14 @@ function requestSpan(
   tracer: Tracer,
   method: string,
   headers: Record<string, unknown>,
+  waitedMs: number,
 ): RequestSpan {
   const { context, propagation, trace, SpanKind, SpanStatusCode } = api;
   const parent = propagation.extract(context.active(), headers);
   const attributes = { 'http.request.method': method };
-  const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
+  // The SDK's own clock is finer, where there was no wait to speak of.
+  const startTime = waitedMs >= 1 ? Date.now() - waitedMs : undefined;
+  const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes, startTime }, parent);
   return {
     within: (call) => context.with(trace.setSpan(parent, span), call),
     get context() {

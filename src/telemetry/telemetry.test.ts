@@ -119,7 +119,7 @@ describe('spans', () => {
     // Its worker has told of this one.
     observer.attemptEnded!({ ...attempt, outcome: 'failed', hasSpan: true });
     let isWithin = false;
-    const request = spans.request('GET', {});
+    const request = spans.request('GET', {}, 0);
     request.within(() => {
       isWithin = true;
     });
@@ -146,6 +146,18 @@ describe('spans', () => {
       },
     ]);
   });
+
+  it('of calls begin when these came', () => {
+    const made: Record<string, unknown>[] = [];
+    trace.setGlobalTracerProvider(recorder(made));
+    const before = Date.now();
+    registeredSpans()!.request('GET', {}, 5_000);
+    registeredSpans()!.request('GET', {}, 0.01);
+    const [waited, handledAtOnce] = made.map(({ startTime }) => startTime);
+    expect(waited).toBeGreaterThanOrEqual(before - 5_000);
+    expect(waited).toBeLessThanOrEqual(Date.now() - 5_000);
+    expect(handledAtOnce).toBeUndefined();
+  });
 });
 
 /** As much of an SDK as takes down what is asked of it. */
@@ -155,6 +167,7 @@ function recorder(made: Record<string, unknown>[]): TracerProvider {
     const record: Record<string, unknown> = {
       name,
       attributes,
+      startTime: options.startTime,
       traceId: context && trace.getSpanContext(context)?.traceId,
     };
     made.push(record);

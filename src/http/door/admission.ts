@@ -1,25 +1,25 @@
 /**
- * Which of the calls that may pass are let in, and when: the bounds of what all of them together may take, and the pace
- * at which they are worked off. Who is not let in is told when to come back, before anything was done for the call.
+ * Which of the calls that may pass are let in: the bounds of what all of them together may take. Who is not let in is told
+ * when to come back, before anything was done for the call.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { inflow } from '../../core/bounds/inflow.js';
 import type { HttpLimits } from '../../core/bounds/limits.js';
 import type { PerdureError } from '../../core/errors.js';
 import type { Bodies } from './bodies.js';
+import type { CallQueue } from './call-queue.js';
 import { Connections } from './connections.js';
 import { Outgoing } from './outgoing.js';
-import { Pace } from './pace.js';
 
 export class Admission {
   readonly #connections: Connections;
   readonly #outgoing: Outgoing;
-  readonly #pace = new Pace(inflow);
 
   constructor(
     app: FastifyInstance,
     limits: HttpLimits,
     private readonly bodies: Bodies,
+    private readonly queue: CallQueue,
   ) {
     this.#connections = new Connections(app.server, limits, () => inflow.arrived());
     this.#outgoing = new Outgoing(limits.answersBytes);
@@ -34,6 +34,6 @@ export class Admission {
     if (full) reply.header('connection', 'close');
     const refusal = full ?? this.#outgoing.refusal() ?? this.bodies.enter(request.raw, reply.raw);
     if (refusal) done(refusal);
-    else this.#pace.enter(done);
+    else this.queue.enter(request.raw, done);
   }
 }

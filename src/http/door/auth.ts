@@ -13,8 +13,12 @@ import type { IncomingMessage } from 'node:http';
 import { PerdureError } from '../../core/errors.js';
 import type { WrongTokens } from './wrong-tokens.js';
 
-/** Says why a request is refused, or undefined when it may pass. */
-export type Gate = (request: IncomingMessage) => PerdureError | undefined;
+export interface Gate {
+  /** Says why a request is refused, or undefined when it may pass. */
+  (request: IncomingMessage): PerdureError | undefined;
+  /** Whether it may; asking counts for nothing. */
+  admits(request: IncomingMessage): boolean;
+}
 
 /**
  * The gate for `token`: one secret, or two of them separated by a comma while one replaces the other. Without one, web
@@ -26,23 +30,33 @@ export function createGate(
   wrongTokens: WrongTokens,
 ): Gate {
   if (token === undefined) {
-    return (request) => {
+    const refuse = (request: IncomingMessage) => {
       const reason = refuseUnlessLocal(request, isListedOrigin);
       return reason === undefined ? undefined : new PerdureError('UnauthorizedError', reason);
     };
+    return Object.assign(refuse, { admits: (request: IncomingMessage) => refuse(request) === undefined });
   }
   const accepts = createTokenCheck(token);
-  return (request) => {
-    const { authorization } = request.headers;
+  const admits = (request: Judged): boolean => {
     // Of several Authorization headers Node keeps the first; a proxy in front may have judged another one.
-    const isSingle = !hasSeveral(request.rawHeaders, 'authorization');
-    if (isSingle && accepts(authorization)) return undefined;
+    request[IS_ADMITTED] ??=
+      accepts(request.headers.authorization) && !hasSeveral(request.rawHeaders, 'authorization');
+    return request[IS_ADMITTED];
+  };
+  const refuse = (request: IncomingMessage) => {
+    if (admits(request)) return undefined;
+    const { authorization } = request.headers;
     const retryAfterSeconds = authorization === undefined ? undefined : wrongTokens.count(request);
     return retryAfterSeconds === undefined
       ? new PerdureError('UnauthorizedError', REFUSED)
       : new PerdureError('TooManyRequestsError', GUESSED, { retryAfterSeconds });
   };
+  return Object.assign(refuse, { admits });
 }
+
+/** Judged once, however many ask: it takes digests of the tokens. */
+const IS_ADMITTED = Symbol('isAdmitted');
+type Judged = IncomingMessage & { [IS_ADMITTED]?: boolean };
 
 const GUESSED = 'Too many calls with a wrong token came from this address: look for a client with an old one';
 

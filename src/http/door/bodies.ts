@@ -16,6 +16,10 @@ import { PerdureError } from '../../core/errors.js';
 
 const SMALL_BYTES = 16 * 1024;
 
+/** Whether the body is counted. One that does not say how long it is may be as long as it may be. */
+export const hasLargeBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BYTES;
+
 export class Bodies {
   #bytes = 0;
   readonly #unread: { connection: object; read: () => void }[] = [];
@@ -29,9 +33,10 @@ export class Bodies {
 
   /** Takes a place for the body of the request, or says why there is none. */
   enter(request: IncomingMessage, response: ServerResponse): PerdureError | undefined {
+    if (!hasLargeBody(request)) return undefined;
     const bytes = this.#announced(request);
     // One that is too large is refused for that, unread.
-    if (bytes <= SMALL_BYTES || bytes > this.limits.bodyBytes) return undefined;
+    if (bytes > this.limits.bodyBytes) return undefined;
     if (this.#bytes + bytes > this.limits.bodiesBytes) {
       return new PerdureError(
         'TooManyRequestsError',
@@ -70,7 +75,6 @@ export class Bodies {
     }
   }
 
-  /** One that does not say how long it is may be as long as it may be. */
   #announced({ headers }: IncomingMessage): number {
     if (headers['transfer-encoding'] !== undefined) return this.limits.bodyBytes;
     return Number(headers['content-length'] ?? 0);

@@ -51,6 +51,37 @@ it('handles fewer of them in a round when each costs much', async () => {
   expect(perRound.at(-2)).toBeGreaterThan(5);
 });
 
+it('handles no more in a round that has taken its time', async () => {
+  let now = 0;
+  const pace = new Pace(new Inflow(), () => now);
+  const handled: number[] = [];
+  for (let i = 0; i < 10; i++)
+    pace.enter(() => {
+      now += 15;
+      handled.push(i);
+    });
+  expect(handled).toEqual([0, 1]);
+  await round();
+  expect(handled.length).toBeLessThanOrEqual(4);
+  await untilHandled(handled, 10);
+  expect(handled).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+it('does not call again what failed, nor forget those behind it', async () => {
+  const pace = new Pace(new Inflow());
+  const handled: string[] = [];
+  for (let i = 0; i < 128; i++) pace.enter(() => {});
+  const failed = new Promise((resolve) => process.once('uncaughtException', resolve));
+  pace.enter(() => {
+    handled.push('fails');
+    throw new Error('on purpose');
+  });
+  pace.enter(() => handled.push('behind'));
+  expect(await failed).toMatchObject({ message: 'on purpose' });
+  await untilHandled(handled, 2);
+  expect(handled).toEqual(['fails', 'behind']);
+});
+
 it('handles more of them again when they cost little', async () => {
   let computedMs = 0;
   let costMs = 10;
@@ -105,4 +136,26 @@ it('lets everybody in first when they flood in, and nobody waits for ever', asyn
   inflow.arrived();
   await round();
   expect(handled).toHaveLength(20);
+});
+
+it('comes back to its pace in a flood after a round that was held up', async () => {
+  let now = 0;
+  const inflow = { isFlood: true, mayWait: () => now % 100 !== 0 } as unknown as Inflow;
+  const pace = new Pace(
+    inflow,
+    () => now,
+    () => 0,
+  );
+  let handled = 0;
+  for (let i = 0; i < 1_000; i++)
+    pace.enter(() => {
+      // As the disk or the system does it now and then.
+      if (handled === 0) now += 100;
+      handled++;
+    });
+  for (let rounds = 0; rounds < 40; rounds++) {
+    now += 25;
+    await round();
+  }
+  expect(handled).toBeGreaterThan(900);
 });

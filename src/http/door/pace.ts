@@ -21,8 +21,11 @@ export class Pace {
   #isScheduled = false;
   /** In this round. */
   #handled = 0;
+  /** When this round has taken its time, and whether it has. */
+  #fullAt = 0;
+  #isOver = false;
   #callsPerRound = MAX_CALLS_PER_ROUND;
-  /** By the process, when the round before was over, if that was full. */
+  /** By the process, when this round began, if that is known. */
   #computedMs: number | undefined;
 
   constructor(
@@ -34,13 +37,21 @@ export class Pace {
   /** Calls `handle` when it is its turn. */
   enter(handle: () => void): void {
     this.#schedule();
-    if (this.#waiting.length === 0 && !this.inflow.isFlood && this.#handled < this.#callsPerRound) {
+    if (this.#waiting.length === 0 && !this.inflow.isFlood && this.#hasRoom()) {
       this.#handled++;
       handle();
       return;
     }
     if (this.#waiting.length === 0) this.#since = this.now();
     this.#waiting.push(handle);
+  }
+
+  /** Whether this round can take one more: it has not had its number of calls, and those it had have left it time. */
+  #hasRoom(): boolean {
+    if (this.#isOver || this.#handled >= this.#callsPerRound) return false;
+    if (this.#handled === 0) this.#fullAt = this.now() + ROUND_MS;
+    else this.#isOver = this.now() >= this.#fullAt;
+    return !this.#isOver;
   }
 
   get waiting(): number {
@@ -58,18 +69,26 @@ export class Pace {
     this.#isScheduled = false;
     this.#adapt();
     this.#handled = 0;
+    this.#isOver = false;
     if (this.#waiting.length === 0) return;
     this.#schedule();
     if (this.inflow.mayWait(this.#since)) return;
-    const calls = this.#waiting.splice(0, this.#callsPerRound);
-    this.#handled = calls.length;
-    for (const handle of calls) handle();
+    this.#handleWaiting();
     this.#since = this.now();
+  }
+
+  #handleWaiting(): void {
+    this.#computedMs ??= this.computedMs();
+    try {
+      while (this.#handled < this.#waiting.length && this.#hasRoom()) this.#waiting[this.#handled++]!();
+    } finally {
+      this.#waiting.splice(0, this.#handled);
+    }
   }
 
   /**
    * Fewer calls for the next round when this one has cost too much, and more when it was full and cheap. What a round
-   * costs is asked for only while they are full: the system takes its time to answer.
+   * costs is asked for only while calls wait or rounds are full: the system takes its time to answer.
    */
   #adapt(): void {
     if (this.#handled < this.#callsPerRound) {

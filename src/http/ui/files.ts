@@ -32,35 +32,34 @@ export interface PageFile {
 const compress = promisify(gzip);
 
 export class PageFiles {
-  readonly #assets = new Map<string, Promise<PageFile>>();
-  #names: Promise<Set<string>> | undefined;
-  #index: Promise<string> | undefined;
-  readonly #pages = new Map<number, Promise<PageFile>>();
+  readonly #names = new Readings<'assets', Set<string>>();
+  readonly #assets = new Readings<string, PageFile>();
+  readonly #index = new Readings<'index', string>();
+  readonly #pages = new Readings<number, PageFile>();
 
   /** Whether the server wants a token, which the page then asks for. */
   constructor(private readonly wantsToken: boolean) {}
 
   /** A script, style or picture. @throws NotFoundError */
   async asset(name: string): Promise<PageFile> {
-    this.#names ??= readdir(ASSETS).then((names) => new Set(names), notBuilt);
+    const names = await this.#names.once('assets', () =>
+      readdir(ASSETS).then((names) => new Set(names), unread),
+    );
     const type = TYPES[extname(name)];
-    if (type === undefined || !(await this.#names).has(name)) {
+    if (type === undefined || !names.has(name)) {
       throw new PerdureError('NotFoundError', 'The dashboard has no such file: load the page again');
     }
-    let file = this.#assets.get(name);
-    if (!file) {
-      file = readFile(new URL(name, ASSETS)).then((content) => packed(type, content));
-      this.#assets.set(name, file);
-    }
-    return file;
+    return this.#assets.once(name, () =>
+      readFile(new URL(name, ASSETS)).then((content) => packed(type, content)),
+    );
   }
 
   /** The page for an address that many folders below its own. */
   async page(depth: number): Promise<PageFile> {
-    this.#index ??= readFile(new URL('index.html', FOLDER), 'utf8').catch(notBuilt);
-    const index = await this.#index;
-    let page = this.#pages.get(depth);
-    if (!page) {
+    const index = await this.#index.once('index', () =>
+      readFile(new URL('index.html', FOLDER), 'utf8').catch(unread),
+    );
+    return this.#pages.once(depth, () => {
       const up = depth === 0 ? './' : '../'.repeat(depth);
       const text = index
         .replace('<base href="./">', `<base href="${up}">`)
@@ -68,10 +67,22 @@ export class PageFiles {
           'name="perdure-token" content="none"',
           `name="perdure-token" content="${this.wantsToken ? 'needed' : 'none'}"`,
         );
-      page = packed('text/html; charset=utf-8', Buffer.from(text));
-      this.#pages.set(depth, page);
-    }
-    return page;
+      return packed('text/html; charset=utf-8', Buffer.from(text));
+    });
+  }
+}
+
+/** What was read is kept, a failure is not: the process may have been short of descriptors for a moment. */
+class Readings<Key, Value> {
+  readonly #kept = new Map<Key, Promise<Value>>();
+
+  once(key: Key, read: () => Promise<Value>): Promise<Value> {
+    const kept = this.#kept.get(key);
+    if (kept) return kept;
+    const reading = read();
+    this.#kept.set(key, reading);
+    reading.catch(() => this.#kept.delete(key));
+    return reading;
   }
 }
 
@@ -80,6 +91,7 @@ async function packed(type: string, content: Buffer): Promise<PageFile> {
   return { type, etag, content, gzipped: await compress(content) };
 }
 
-function notBuilt(): never {
+function unread(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ENOENT') throw error;
   throw new PerdureError('NotFoundError', 'The dashboard has not been built: npm run build makes it');
 }
