@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { Outliving } from './test/outliving.js';
 import { LeftOut, SecondTries } from './test/reporter.js';
 import { LongestFirst } from './test/sequence.js';
 
@@ -57,7 +58,7 @@ export default defineConfig({
       },
     ],
     globalSetup: ['test/temporal/requirement.ts', 'test/browser/requirement.ts'],
-    reporters: ['default', new LeftOut(), new SecondTries()],
+    reporters: ['default', new LeftOut(), new SecondTries(), new Outliving()],
     sequence: { sequencer: LongestFirst },
     // Processes rather than threads: better-sqlite3 and worker processes belong to a process of their own.
     pool: 'forks',

@@ -58,8 +58,9 @@ export class PerdureError extends Error {
     name: ErrorName,
     message: string,
     readonly details: ErrorDetails = {},
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
     this.name = name;
   }
   get status(): number {

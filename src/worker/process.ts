@@ -56,13 +56,14 @@ export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): vo
   let ending = false;
 
   const start = async ({
+    supervisor,
     directory,
     options,
     snapshot,
   }: Extract<ToChild, { kind: 'start' }>): Promise<void> => {
     let loaded: LoadedWorkflows | undefined;
     try {
-      const leaveParentToWatchdog = endWithParent();
+      const leaveParentToWatchdog = await endWithParent(supervisor);
       loaded = await loadWorkflows(directory, { snapshot });
       tell({ kind: 'loaded' });
       const unheard = unheardSdk();

@@ -1,5 +1,6 @@
 /** Whose code it was when a worker does not answer. */
 import { describe, expect, test } from 'vitest';
+import { takeOneIn } from '../../../test/share.js';
 import type { StepTask } from '../../core/task.js';
 import {
   prepareSupervision,
@@ -11,6 +12,8 @@ import {
   turn,
   write,
 } from './supervised.fixture.js';
+
+takeOneIn(2);
 
 prepareSupervision();
 

@@ -10,8 +10,11 @@ export type ToChild =
    */
   | {
       kind: 'start';
+      /** The process that it must not outlive: it may have ended by the time somebody asks who the parent is. */
+      supervisor: number;
       directory: string;
-      options: unknown /** Of the folder; without one it is read. */;
+      options: unknown;
+      /** Of the folder; without one it is read. */
       snapshot?: FolderSnapshot;
     }
   | { kind: 'drain'; graceMs: number };

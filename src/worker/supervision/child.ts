@@ -1,6 +1,7 @@
 /** One worker process, from its start to its end. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { ChildProcess, type ForkOptions, fork } from 'node:child_process';
+import { readFileSync, realpathSync } from 'node:fs';
+import { parse } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Log } from '../../core/log.js';
 import { LoadError } from '../loading/load-error.js';
@@ -56,7 +57,8 @@ export class Child {
   #silentChecks = 0;
 
   constructor({ program, directory, worker, env, maxHeapMb, log, onRunClosing, snapshot }: ChildOptions) {
-    const child = fork(program, {
+    const child = forked(program, {
+      cwd: workingFolder(directory),
       env,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
       // Carries buffers too, such as certificates.
@@ -65,13 +67,17 @@ export class Child {
     });
     this.#process = child;
     this.#log = log;
-    this.#listen(child.stdio[PULSE_FD] as Readable);
-    forwardOutput(child.stdout!, 'info', this.pid, log, this.#lastLines);
-    forwardOutput(child.stderr!, 'warn', this.pid, log, this.#lastLines);
+    if (this.hasBegun) {
+      this.#listen(child.stdio[PULSE_FD] as Readable);
+      forwardOutput(child.stdout!, 'info', this.pid, log, this.#lastLines);
+      forwardOutput(child.stderr!, 'warn', this.pid, log, this.#lastLines);
+    }
     this.exited = new Promise((resolve) => {
       // `close` comes after the last of its output, `exit` may come before.
       child.once('close', (code, signal) => resolve(signal ? `${BY_SIGNAL}${signal}` : `exit code ${code}`));
-      child.once('error', (error) => resolve(error.message));
+      child.on('error', (error) => {
+        if (!this.hasBegun) resolve(error.message);
+      });
     });
     child.on('message', (message: unknown) => {
       if (isFromChild(message) && message.kind === 'closing') onRunClosing?.(message.run);
@@ -88,11 +94,16 @@ export class Child {
       },
       () => {},
     );
-    this.#send({ kind: 'start', directory, options: worker, snapshot });
+    this.#send({ kind: 'start', supervisor: process.pid, directory, options: worker, snapshot });
   }
 
   get pid(): number {
     return this.#process.pid ?? -1;
+  }
+
+  /** Whether there ever was a process: the system may have had no room for one, or this process no descriptors for its pipes. */
+  get hasBegun(): boolean {
+    return this.#process.pid !== undefined;
   }
 
   get isRunning(): boolean {
@@ -174,10 +185,12 @@ export class Child {
       });
       void this.exited.then((how) => {
         clearTimeout(timeout);
-        const isInterrupted = hasFiles || how.startsWith(BY_SIGNAL);
+        const isInterrupted = hasFiles || how.startsWith(BY_SIGNAL) || !this.hasBegun;
         const when = hasFiles ? 'before it had begun' : 'while it loaded them';
         const hint = isInterrupted ? '' : ' Does a file end the process?';
-        const message = `the worker process ended ${when} (${how}).${hint} The last it said: ${this.#lastLines}`;
+        const message = this.hasBegun
+          ? `the worker process ended ${when} (${how}).${hint} The last it said: ${this.#lastLines}`
+          : `the worker process could not be started (${how})`;
         const FittingError = isInterrupted ? InterruptedLoadError : LoadError;
         reject(new FittingError(directory, [{ message }]));
       });
@@ -194,6 +207,29 @@ export class Child {
 const KILL_AFTER_MS = 3_000;
 
 const BY_SIGNAL = 'signal ';
+
+/** Tells by the event `error` alone of what keeps it from being started; `fork` throws some of it, such as a lack of memory. */
+function forked(program: string, options: ForkOptions): ChildProcess {
+  try {
+    return fork(program, options);
+  } catch (error) {
+    const none = new ChildProcess();
+    process.nextTick(() => none.emit('error', error));
+    return none;
+  }
+}
+
+/** Where this process is at work, unless that folder has been removed: Node starts no threads there. */
+function workingFolder(workflows: string): string {
+  for (const folder of ['.', workflows]) {
+    try {
+      return realpathSync.native(folder);
+    } catch {
+      // Gone. What was read of the workflows is enough to go on with.
+    }
+  }
+  return parse(workflows).root;
+}
 
 /** Where the system tells. */
 function isStopped(pid: number): boolean {

@@ -23,7 +23,7 @@ import {
 } from './supervised.fixture.js';
 import { type StartWorkersOptions, superviseWorkers } from './supervisor.js';
 
-takeOneIn(2);
+takeOneIn(3);
 
 prepareSupervision();
 

@@ -305,7 +305,9 @@ class Supervisor {
       this.#quickEnds <= 1 ? 0 : Math.min(MIN_BACKOFF_MS * 2 ** (this.#quickEnds - 2), MAX_BACKOFF_MS);
     const isReplaced = this.#current.size + this.#restarts.size >= this.#wanted;
     const when = isReplaced || waitMs === 0 ? 'now' : `in ${waitMs} ms`;
-    this.#log.warn({ worker: child.pid }, `worker ${child.pid} ended (${how}); another one starts ${when}`);
+    if (child.hasBegun)
+      this.#log.warn({ worker: child.pid }, `worker ${child.pid} ended (${how}); another one starts ${when}`);
+    else this.#log.warn({}, `a worker could not be started (${how}); it is tried again ${when}`);
     if (!isReplaced) this.#restart(waitMs);
   }
 

@@ -97,12 +97,16 @@ export class SourceWatch {
 
 const GONE = new Set(['ENOENT', 'ENOTDIR', 'EPERM']);
 
-function foldersBelow(folder: string): string[] {
+/** A data folder among them is no source: it changes with every commit. */
+function foldersBelow(folder: string, isRoot = true): string[] {
   try {
-    const folders = readdirSync(folder, { withFileTypes: true }).filter(
-      (entry) => entry.isDirectory() && !isIgnored(entry.name),
+    const entries = readdirSync(folder, { withFileTypes: true });
+    const hasData = entries.some(({ name }) => name === 'perdure.db');
+    if (hasData && !isRoot) return [];
+    const folders = entries.filter(
+      (entry) => entry.isDirectory() && !isIgnored(entry.name) && !(hasData && entry.name === 'traces'),
     );
-    return [folder, ...folders.flatMap(({ name }) => foldersBelow(join(folder, name)))];
+    return [folder, ...folders.flatMap(({ name }) => foldersBelow(join(folder, name), false))];
   } catch {
     return [];
   }
@@ -110,5 +114,8 @@ function foldersBelow(folder: string): string[] {
 
 const stemOf = (name: string): string => parse(name).name;
 
+/** Of a data folder that is the folder of the workflows itself. */
+const DATA_FILE = /^perdure\.(db|mark)|^backup-\d+-\d+\.tmp/;
+
 const isIgnored = (name: string): boolean =>
-  name === 'node_modules' || name.startsWith('.') || name.endsWith('~');
+  DATA_FILE.test(name) || name === 'node_modules' || name.startsWith('.') || name.endsWith('~');
