@@ -54,9 +54,9 @@ export async function bundleWorkflows(options: BundleOptions): Promise<Bundles> 
   try {
     const { outputFiles, metafile, warnings } = await build({
       absWorkingDir: directory,
-      entryPoints: entries.map((path) => ({ in: path, out: path })),
-      // Nothing is written; it makes the source maps name their sources by the way from the entry.
-      outdir: directory,
+      // Nothing is written; it makes the source maps name their sources by the way from the entry, wherever that is.
+      entryPoints: entries.map((path) => ({ in: path, out: resolve(directory, path).slice(1) })),
+      outdir: '/',
       allowOverwrite: true,
       bundle: true,
       write: false,
@@ -76,7 +76,7 @@ export async function bundleWorkflows(options: BundleOptions): Promise<Bundles> 
     const code = new Map<string, string>();
     const sourceMaps = new Map<string, string>();
     for (const { path, text } of outputFiles) {
-      const [, entry, map] = /^(.*)\.js(\.map)?$/.exec(relative(directory, path))!;
+      const [, entry, map] = /^(.*)\.js(\.map)?$/s.exec(relative(directory, path))!;
       if (map) sourceMaps.set(entry!, text);
       else code.set(entry!, withClassNames(plainInterop(text)));
     }

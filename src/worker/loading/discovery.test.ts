@@ -26,6 +26,50 @@ describe('a folder that loads', () => {
     expect(bundleOf(outcome, 'b2').exportName).toBe('two');
   });
 
+  test('files and folders behind links, wherever they are, each once, with their steps', async () => {
+    const steps = `import { step } from 'perdure';\nexport const greet = step({ name: 'greet', fn: async () => 1 });`;
+    const flow = (name: string) =>
+      `import { workflow } from 'perdure';\nimport { greet } from './steps.js';\nexport default workflow({ name: '${name}', fn: async () => greet() });`;
+    const path = folder({
+      // As a cluster mounts them: links into a folder that is replaced as a whole.
+      '..2026/workflow.ts': flow('mounted'),
+      '..2026/steps.ts': steps,
+      '..2026/sub/workflow.ts': flow('mounted_below'),
+      '..2026/sub/steps.ts': steps,
+      '../elsewhere/flow.ts': flow('outside'),
+      '../elsewhere/steps.ts': steps,
+      'node_modules/pack/workflow.js': 'nonsense(',
+      'plain/workflow.ts': workflow('plain'),
+    });
+    mkdirSync(join(path, 'linked'));
+    for (const [target, link] of [
+      ['..2026', '..data'],
+      ['..data/workflow.ts', 'workflow.ts'],
+      ['..data/steps.ts', 'steps.ts'],
+      ['..data/sub', 'sub'],
+      ['../../elsewhere/flow.ts', 'linked/workflow.ts'],
+      ['..', 'linked/circle'],
+      ['../plain', 'linked/again'],
+      ['node_modules/pack', 'pack'],
+      ['nowhere', 'broken'],
+    ])
+      symlinkSync(target!, join(path, link!));
+    const names = ['mounted', 'mounted_below', 'outside'];
+    const outcome = await load(
+      path,
+      names.map((name) => [name, 'greet']),
+    );
+    expect(outcome.problems).toBeUndefined();
+    expect(outcome.registered.map(({ entry }) => [entry.name, entry.path])).toEqual([
+      ['outside', '../elsewhere/flow.ts'],
+      ['mounted_below', '..2026/sub/workflow.ts'],
+      ['mounted', '..2026/workflow.ts'],
+      ['plain', 'plain/workflow.ts'],
+    ]);
+    for (const name of names) expect(bundleOf(outcome, name).code).toContain('"name": "greet"');
+    expect(outcome.found).toEqual([true, true, true]);
+  });
+
   test('steps: of a steps file, below a steps folder, re-exported, and in the workflow file itself', async () => {
     const step = (name: string) => `export const ${name} = step({ name: '${name}', fn: async () => 1 });`;
     const outcome = await loadFiles(

@@ -1,5 +1,9 @@
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { findWorkflowFiles } from './discover.js';
 import { folder, load, loadFiles, workflow } from './loaded-folder.fixture.js';
 
 describe('a folder that does not load is told why', () => {
@@ -26,6 +30,44 @@ describe('a folder that does not load is told why', () => {
     expect((await load(empty)).message).toMatch(/no workflow in it.*workflow\.ts/s);
   });
 
+  test('a link that leads nowhere, also one to itself', async () => {
+    for (const target of ['nowhere.ts', 'workflow.ts']) {
+      const path = folder({ 'a/workflow.ts': workflow('a') });
+      symlinkSync(target, join(path, 'workflow.ts'));
+      expect((await load(path)).problems).toEqual([
+        { file: 'workflow.ts', message: 'this link leads nowhere' },
+      ]);
+    }
+  });
+
+  test('a link that leads to more folders than anybody has for workflows', async () => {
+    const path = folder({ 'a/workflow.ts': workflow('a'), '../many/none.txt': '' });
+    for (let count = 0; count <= 10_000; count++) mkdirSync(join(path, '../many', String(count)));
+    symlinkSync('../many', join(path, 'many'));
+    expect((await load(path)).message).toMatch(/more than 10000 folders.*links/);
+  });
+
+  test.runIf(process.getuid?.() === 0)('but not a folder behind a link that cannot be read', async () => {
+    const path = folder({ 'a/workflow.ts': workflow('a'), '../disk/b/workflow.ts': workflow('b') });
+    const found = join(path, '../disk/lost+found');
+    mkdirSync(found, { mode: 0o700 });
+    symlinkSync('../disk', join(path, 'disk'));
+    for (let at = path; at !== tmpdir(); at = dirname(at)) chmodSync(at, 0o755);
+    process.seteuid!(65_534);
+    try {
+      expect(() => readdirSync(found)).toThrow(/EACCES/);
+      expect(await findWorkflowFiles(path)).toEqual(['../disk/b/workflow.ts', 'a/workflow.ts']);
+    } finally {
+      process.seteuid!(0);
+    }
+  });
+
+  test('what is no file is none of its files', async () => {
+    const path = folder({ 'a/workflow.ts': workflow('a') });
+    execFileSync('mkfifo', [join(path, 'workflow.ts')]);
+    expect((await load(path)).registered.map(({ entry }) => entry.path)).toEqual(['a/workflow.ts']);
+  });
+
   const cases: Record<
     string,
     [files: Record<string, string>, file: string, line: number | undefined, message: RegExp]
@@ -35,6 +77,12 @@ describe('a folder that does not load is told why', () => {
       'workflow.ts',
       undefined,
       /exports no workflow.*export default workflow/,
+    ],
+    'a folder whose name reads like a pattern': [
+      { 'a*b/workflow.ts': workflow('a') },
+      'a*b/workflow.ts',
+      undefined,
+      /cannot be bundled under this path.*Rename/,
     ],
     'two workflows of one name': [
       { 'a/workflow.ts': workflow('same'), 'b/workflow.ts': workflow('same') },

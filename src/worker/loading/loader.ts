@@ -76,6 +76,10 @@ export async function loadWorkflows(
   }
 }
 
+/** What esbuild takes for more than a name. */
+const NOT_BUNDLED =
+  'cannot be bundled under this path, which reads like a pattern. Rename the folder or the file that has a * in its name';
+
 /** Codes of Node for an import that leads nowhere. */
 const UNRESOLVED = /^ERR_(MODULE_NOT_FOUND|PACKAGE_PATH_NOT_EXPORTED)$/;
 
@@ -168,6 +172,7 @@ class Loading {
     const steps = new StepTable();
     const registered: RegisteredWorkflow[] = [];
     const bundles: WorkflowBundle[] = [];
+    const unbundled: LoadProblem[] = [];
     const shared = new Map(
       [...code].map(([file, text]) => [file, shareable(text, new Set(packages.keys()))]),
     );
@@ -190,7 +195,10 @@ class Loading {
         stepNames: steps.namesOf(definition.name),
       });
       const text = code.get(file);
-      if (text === undefined) continue;
+      if (text === undefined) {
+        unbundled.push({ file, message: NOT_BUNDLED });
+        continue;
+      }
       bundles.push({
         workflowType: definition.name,
         filename: file,
@@ -199,6 +207,8 @@ class Loading {
         stateless: shared.get(file) !== undefined,
       });
     }
+    // Without another reason. A workflow that nobody could run must not be offered to callers.
+    if (this.#problems.length === 0) this.#problems.push(...unbundled);
     const sourceLines = new SourceLines(sourceMaps);
     const codeId = codeIdOf(bundles, library, this.modules.sources());
     return {
