@@ -4,7 +4,7 @@ import { share } from '../../../../test/share.js';
 import { boxOf, resultOf } from './one-turn.fixture.js';
 
 /** The stack ends at another place of a call each. */
-const OFFSETS = share(4, 12);
+const OFFSETS = share(3, 12);
 
 const LEAVES = [
   'URL',
