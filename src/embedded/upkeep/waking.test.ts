@@ -381,3 +381,40 @@ describe('what waits for a turn to end', () => {
     expect(commits - before).toBeLessThan(3);
   });
 });
+
+describe('a process that was suspended', () => {
+  /** Keeps the process from everything, as a container does that is paused, while what workers say waits to be read. */
+  function suspended(ms: number, meanwhile: () => void): Promise<void> {
+    const read = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        meanwhile();
+        resolve();
+      });
+    });
+    clock.pass(ms);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+    return read;
+  }
+
+  it('hears what has come in time before it calls a step late', async () => {
+    const engine = folder.open({ clock });
+    const worker = new ScriptedWorker(engine);
+    const run = await start(engine, 'a');
+    await worker.turn(
+      step(1, 'works', { startToCloseTimeoutMs: 10_000 }),
+      step(2, 'beats', { heartbeatTimeoutMs: 10_000 }),
+    );
+    const works = await worker.next('step');
+    const { runId, scheduledEventId, attempt } = await worker.next('step');
+    await engine.recordTrace(run, {});
+    await suspended(20_000, () => {
+      worker.completeStep(works, '"in time"');
+      worker.say({ kind: 'stepHeartbeat', runId, scheduledEventId, attempt, details: undefined });
+    });
+    const { events } = await worker.next('turn');
+    expect(events.map(({ type }) => type)).toContain('ACTIVITY_TASK_COMPLETED');
+    expect(worker.pending('stopStep')).toEqual([]);
+    clock.pass(10_000);
+    expect(await worker.next('stopStep')).toMatchObject({ reason: 'timedOut', scheduledEventId });
+  });
+});

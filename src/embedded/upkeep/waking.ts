@@ -4,6 +4,8 @@
  *
  * 1. Nothing happens early by the clock, and nothing waits for longer than the clock says: somebody may set it while the
  *    timer runs, so it is looked at again and again until the instant has come.
+ * 2. What has come in time is heard before anything is called late: after this process was suspended or blocked, the answers of
+ *    workers wait to be read, and workers that were suspended with it have yet to speak.
  */
 
 import type { Timer } from '../../core/clock.js';
@@ -18,6 +20,11 @@ import type { ActiveRun } from '../store/active-run.js';
 
 /** How late something may become due after the clock was set. A look costs nothing but a comparison. */
 const LOOK_AGAIN_MS = 1_000;
+
+/** So late comes a look only where this process got nowhere meanwhile. */
+const LATE_MS = 250;
+/** As long as it was late itself, and at most so long, it waits for what others have to say. */
+const HEAR_MS = 1_000;
 
 /** After a look at a table that cannot be read. */
 const DAMAGED_MS = 60_000;
@@ -64,10 +71,17 @@ export class Waking {
     const { clock } = this.kernel;
     const leftMs = Math.max(0, this.#nextAt - clock.now());
     const waitMs = clock.isNeverSet ? leftMs : Math.min(leftMs, LOOK_AGAIN_MS);
+    const expectedAt = this.kernel.scheduler.monotonicMs() + waitMs;
     this.#timer = this.kernel.scheduler.after(waitMs, () => {
+      const lateMs = this.kernel.scheduler.monotonicMs() - expectedAt;
       if (this.kernel.clock.now() < this.#nextAt) this.#wait();
-      else if (!this.damage.contain(() => this.#wake())) this.#arm(this.kernel.clock.now() + DAMAGED_MS);
+      else if (lateMs < LATE_MS) this.#wakeDue();
+      else this.#timer = this.kernel.scheduler.after(Math.min(lateMs, HEAR_MS), () => this.#wakeDue());
     });
+  }
+
+  #wakeDue(): void {
+    if (!this.damage.contain(() => this.#wake())) this.#arm(this.kernel.clock.now() + DAMAGED_MS);
   }
 
   #wake(): true {
