@@ -448,7 +448,12 @@ export interface WorkerSession {
 export interface TaskSource {
   /**
    * `send` may be called at any time, many times in a row; the link packs what comes together into one frame. `drop` ends
-   * the connection of a worker that is given up, so that it has to begin anew.
+   * the connection of a worker that is given up, so that it has to begin anew. `flush` has what was sent leave now: the
+   * worker can begin with it while the engine is busy, and nothing that follows would share its frame.
    */
-  connect(send: (message: ToWorker) => void, drop?: (reason: string) => void): WorkerSession;
+  connect(
+    send: (message: ToWorker) => void,
+    drop?: (reason: string) => void,
+    flush?: () => void,
+  ): WorkerSession;
 }

@@ -364,9 +364,13 @@ export class EmbeddedEngine implements Engine, TaskSource, RunWatch {
 
   // ── TaskSource ───────────────────────────────────────────────────────────────────────────────────
 
-  connect(send: (message: ToWorker) => void, drop?: (reason: string) => void): WorkerSession {
+  connect(
+    send: (message: ToWorker) => void,
+    drop?: (reason: string) => void,
+    flush?: () => void,
+  ): WorkerSession {
     const { sessions, damage } = this.#parts;
-    const session = sessions.connect(send, drop);
+    const session = sessions.connect(send, drop, flush);
     return {
       receive: (message) => damage.contain(() => session.receive(message)),
       seen: () => session.seen?.(),

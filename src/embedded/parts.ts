@@ -60,13 +60,20 @@ export function makeParts(
   const { dataDir, log = silentLog, observer = {}, inspectCommit, connect, publicUrl } = options;
   const { clock = systemClock, scheduler = systemScheduler, ids = systemIds } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const freeBytes =
+    options.freeBytes ??
+    (() => (typeof dataDir === 'string' ? freeBytesOf(dataDir) : Number.POSITIVE_INFINITY));
+  const spareBytes = () => freeBytes() - limits.lowWaterBytes;
   const store = openStore(
-    { dataDir, clock, scheduler, log, observer, inspectCommit, connect },
+    { dataDir, clock, scheduler, log, observer, inspectCommit, connect, spareBytes },
     {
+      // A turn is made while the disk is waited for, and a step at once when its commit has been made.
+      begins: () => sessions.flush(),
       committed: (runs) => {
         reading.committed(runs);
         waking.committed(runs);
         kernel.runs.settle(runs);
+        sessions.flush();
       },
       leftOut: (runs) => {
         for (const [{ key, state }, error] of runs) {
@@ -88,9 +95,6 @@ export function makeParts(
   );
   onOpened(store);
   const { tables, commit, settledTime } = store;
-  const freeBytes =
-    options.freeBytes ??
-    (() => (typeof dataDir === 'string' ? freeBytesOf(dataDir) : Number.POSITIVE_INFINITY));
   const space = new FreeSpace(freeBytes, limits.lowWaterBytes, scheduler, log);
   const catalogs = new Catalogs(tables, commit, clock);
   const callbackKey = new CallbackKey(tables, commit, ids);
@@ -181,6 +185,18 @@ export function makeParts(
     else steps.fitsNobody(runId, task.scheduledEventId);
   }
 
+  const sessions = new Sessions(
+    kernel,
+    turns,
+    steps,
+    catalogs,
+    piecemeal,
+    () => ({
+      ...{ kind: 'welcome', callbackKey: callbackKey.get() },
+      ...(publicUrl !== undefined && { publicUrl }),
+    }),
+    (worker, catalog) => deployments.came(worker, catalog),
+  );
   return {
     store,
     kernel,
@@ -198,18 +214,7 @@ export function makeParts(
     payments,
     retention: new Retention(kernel, damage),
     unattended: new Unattended(kernel, catalogs, log),
-    sessions: new Sessions(
-      kernel,
-      turns,
-      steps,
-      catalogs,
-      piecemeal,
-      () => ({
-        ...{ kind: 'welcome', callbackKey: callbackKey.get() },
-        ...(publicUrl !== undefined && { publicUrl }),
-      }),
-      (worker, catalog) => deployments.came(worker, catalog),
-    ),
+    sessions,
     starting: new Starting(kernel, guard, lifecycle, purses),
     controlling: new Controlling(kernel, guard, lifecycle, catalogs),
     messages: new Messages(kernel, lifecycle, queries),

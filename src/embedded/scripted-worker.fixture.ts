@@ -78,16 +78,19 @@ export class ScriptedWorker {
       pool?: WorkerPool;
       /** Does not say that it is there when it is asked. */
       isSilent?: boolean;
+      /** Told when what was sent is to leave. */
+      onFlush?: () => void;
     } = {},
   ) {
     const onDisk = OnDisk.of(engine);
-    this.#session = engine.connect((message) => {
+    const receive = (message: ToWorker) => {
       onDisk?.sent(message);
       if (message.kind === 'ping' && !options.isSilent) this.say({ kind: 'pong' });
       if (this.#autopilot?.(message)) return;
       this.#received.push(message);
       this.#waiting?.();
-    });
+    };
+    this.#session = engine.connect(receive, undefined, options.onFlush);
     this.say({
       kind: 'register',
       catalog: options.catalog ?? CATALOG,

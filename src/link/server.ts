@@ -147,6 +147,7 @@ class Connection {
         if (this.#open) this.#outbox.add(message);
       },
       (reason) => this.#drop(reason),
+      () => this.#outbox.flush(),
     );
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('pong', () => {

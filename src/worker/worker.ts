@@ -153,6 +153,7 @@ export class Worker {
   }
 
   #receive(messages: ToWorker[]): void {
+    let hasTurns = false;
     for (const message of messages) {
       switch (message.kind) {
         case 'welcome':
@@ -160,6 +161,7 @@ export class Worker {
           break;
         case 'turn':
           this.#link.send(this.#runTurn(message));
+          hasTurns = true;
           break;
         case 'step':
           this.#steps.run(message);
@@ -181,6 +183,8 @@ export class Worker {
       }
     }
     this.#tellEvicted();
+    // The answers to turns are all there; those of steps are not.
+    if (hasTurns) this.#link.flush();
   }
 
   #callbackUrl(callback: CallbackRef): string {
@@ -216,6 +220,7 @@ export class Worker {
     this.#link.flush();
     for (const task of begun) this.#link.send(this.#runTurn(task));
     this.#tellEvicted();
+    this.#link.flush();
   }
 
   #runTurn(task: TurnTask): FromWorker {

@@ -64,8 +64,8 @@ const NO_TOKEN =
 /** The same source of tasks, with an ear for what workers register. */
 function listening(source: TaskSource, onRegistered: (entries: CatalogEntry[]) => void): TaskSource {
   return {
-    connect(send, drop) {
-      const session = source.connect(send, drop);
+    connect(send, drop, flush) {
+      const session = source.connect(send, drop, flush);
       return {
         receive(message) {
           session.receive(message);

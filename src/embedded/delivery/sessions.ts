@@ -31,8 +31,12 @@ export class Sessions {
     private readonly onNewCode: (worker: WorkerConnection, catalog: string) => void,
   ) {}
 
-  connect(send: (message: ToWorker) => void, drop?: (reason: string) => void): WorkerSession {
-    const worker = new WorkerConnection(send, drop);
+  connect(
+    send: (message: ToWorker) => void,
+    drop?: (reason: string) => void,
+    flush?: () => void,
+  ): WorkerSession {
+    const worker = new WorkerConnection(send, drop, flush);
     this.#workers.add(worker);
     return {
       receive: (message) => {
@@ -46,6 +50,11 @@ export class Sessions {
       },
       disconnected: () => this.#lost(worker),
     };
+  }
+
+  /** All of them get what there is for them. */
+  flush(): void {
+    for (const worker of this.#workers) worker.flush();
   }
 
   /** It says nothing, and nobody says why: what it has may be the reason. */

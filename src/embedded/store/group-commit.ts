@@ -34,6 +34,8 @@ const FULL_RETRY_MS = 1_000;
 const BUSY_RETRY_MS = 50;
 
 export interface CommitListener {
+  /** A commit is about to be made, which nothing else can be done beside. */
+  begins(): void;
   committed(runs: ReadonlySet<ActiveRun>): void;
   /** The runs could not be saved and were left out of the commit; told before those who wait for it are. */
   leftOut(runs: ReadonlyMap<ActiveRun, Error>): void;
@@ -208,6 +210,7 @@ export class GroupCommit {
       return;
     }
     const runs = this.#changed;
+    this.listener.begins();
     const startedAt = this.scheduler.monotonicMs();
     let leftOut: ReadonlyMap<ActiveRun, Error> | undefined;
     try {

@@ -37,11 +37,13 @@ export interface StoreOptions {
   observer: EngineObserver;
   inspectCommit?: (tables: Tables, runs: ReadonlySet<ActiveRun>) => void;
   connect?: Connect;
+  /** What is left of the disk beyond what is kept free for the runs. */
+  spareBytes?: () => number;
 }
 
 /** @throws DataFolderError */
 export function openStore(options: StoreOptions, listener: CommitListener): Store {
-  const { dataDir, clock, scheduler, log, observer, inspectCommit, connect } = options;
+  const { dataDir, clock, scheduler, log, observer, inspectCommit, connect, spareBytes } = options;
   const { db, chain, mark } =
     dataDir instanceof InMemory ? openInMemory(dataDir) : openDataFolder(dataDir, scheduler, log, connect);
   const close = () => {
@@ -55,7 +57,11 @@ export function openStore(options: StoreOptions, listener: CommitListener): Stor
     const folder = dataDir instanceof InMemory ? undefined : dataDir;
     if (folder !== undefined) removeUnfinishedBackups(folder);
     const copyTo = (file: string) => copyDatabase(db, file);
-    const backups = folder === undefined ? undefined : new Backups(folder, copyTo);
+    const bytes = () =>
+      (db.pragma('page_count', { simple: true }) as number) *
+      (db.pragma('page_size', { simple: true }) as number);
+    const hasRoom = () => spareBytes === undefined || spareBytes() >= bytes();
+    const backups = folder === undefined ? undefined : new Backups(folder, copyTo, hasRoom);
     const tables = requireFitting(String(dataDir), MIGRATIONS.length, () => new Tables(db));
     tables.onUnreadable = (what, error) =>
       log.error({ err: error }, `${what} cannot be read and is left out; "perdure check" tells more`);

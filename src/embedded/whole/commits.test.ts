@@ -254,3 +254,22 @@ describe('a run that was retried', () => {
     expect((await outcome('a'))?.status).toBe('completed');
   });
 });
+
+describe('what a worker is sent', () => {
+  it('leaves before a commit keeps the engine busy, and when a commit has let it go', async () => {
+    const happened: string[] = [];
+    engine = folder.open({ observer: { committed: () => void happened.push('committed') } });
+    worker = new ScriptedWorker(engine, { onFlush: () => void happened.push('leaves') });
+    worker.takeOver(({ kind }) => {
+      happened.push(kind);
+      return false;
+    });
+    await start('sends');
+    await worker.turn(step(1, 'first'));
+    await worker.next('step');
+    await expect.poll(() => happened.at(-1)).toBe('leaves');
+    const told = happened.join(' ');
+    expect(told).toMatch(/turn leaves committed/);
+    expect(told).toMatch(/committed step leaves/);
+  });
+});

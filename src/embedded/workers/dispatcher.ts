@@ -397,11 +397,12 @@ export class Dispatcher {
   /** What only code is left for that does not fit: nothing that happens to the workers here would change that. */
   #giveBackMisfits(queues: CatalogQueues): void {
     const { turns, steps, suspects, proven, workers } = queues;
+    // Most often everything has just been given out.
+    const isEmpty = turns.length + steps.length + suspects.length + proven.length === 0;
+    if (isEmpty && queues.refusedSince.size === 0) return;
     const refusedSince = new Map<string, number>();
     const now = this.scheduler.monotonicMs();
     for (const queue of [turns, steps, suspects, proven]) {
-      // Most often everything has just been given out.
-      if (queue.length === 0) continue;
       for (const need of queue.needs) {
         if (need.misfits.length === 0 || isAttended(workers, need)) continue;
         if (need.stepName !== undefined) {

@@ -79,6 +79,8 @@ export class WorkerConnection {
     readonly send: (message: ToWorker) => void,
     /** Ends the connection. */
     readonly drop: (reason: string) => void = () => {},
+    /** What was sent leaves now. */
+    readonly flush: () => void = () => {},
   ) {}
 
   /** What comes of an attempt comes soon, so those of long ago are forgotten. */

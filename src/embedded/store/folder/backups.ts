@@ -4,7 +4,8 @@
  * 1. A copy grows in a file beside the database, since that is where there is space for it; whoever gets it reads it from
  *    a file that has no name any more, so that nothing is left of it however the reading ends.
  * 2. What a process leaves that dies while it makes one is removed at the next start.
- * 3. One at a time: each takes as much space as the database, and the disk's time.
+ * 3. One is made at a time: each takes the disk's time, and as much space as the database until it has been read. So none
+ *    is begun for which there is no room besides what the runs need.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -26,6 +27,7 @@ export class Backups {
   constructor(
     private readonly dataDir: string,
     private readonly copyTo: (file: string) => Promise<void>,
+    private readonly hasRoom: () => boolean = () => true,
   ) {}
 
   /** @throws TooManyRequestsError, StorageFullError */
@@ -39,6 +41,7 @@ export class Backups {
         },
       );
     }
+    if (!this.hasRoom()) throw noSpace();
     this.#isBusy = true;
     const file = join(this.dataDir, `backup-${process.pid}-${++this.#count}.tmp`);
     try {
@@ -46,11 +49,7 @@ export class Backups {
       return await withoutName(file);
     } catch (error) {
       if (storageFailure(error) !== 'full') throw error;
-      throw new PerdureError(
-        'StorageFullError',
-        'There is no space for a copy of the database beside it; nothing else was affected',
-        { retryAfterSeconds: 60 },
-      );
+      throw noSpace();
     } finally {
       this.#isBusy = false;
       await rm(file, { force: true });
@@ -58,6 +57,13 @@ export class Backups {
     }
   }
 }
+
+const noSpace = () =>
+  new PerdureError(
+    'StorageFullError',
+    'There is no space for a copy of the database beside it; nothing else was affected',
+    { retryAfterSeconds: 60 },
+  );
 
 async function withoutName(file: string): Promise<Backup> {
   const handle: FileHandle = await open(file);

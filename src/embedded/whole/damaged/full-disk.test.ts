@@ -47,6 +47,22 @@ describe('with little space left', () => {
   });
 });
 
+it('a backup is begun only where there is room for it besides what runs need', async () => {
+  const folder = new Folder();
+  let free = 10_000_000;
+  const engine = folder.open({ limits: { lowWaterBytes: 5_000_000 }, freeBytes: () => free });
+  try {
+    const { bytes, discard } = await engine.backup();
+    await discard();
+    free = 5_000_000 + bytes - 1;
+    await expect(engine.backup()).rejects.toMatchObject({ name: 'StorageFullError' });
+    free = 5_000_000 + bytes;
+    await (await engine.backup()).discard();
+  } finally {
+    await folder.remove();
+  }
+});
+
 /** A file system of a few megabytes, where mounting is permitted. */
 function smallDisk(): string | undefined {
   const path = mkdtempSync(join(tmpdir(), 'perdure-disk-'));
