@@ -50,7 +50,11 @@ export class TraceFiles {
     if (!(await lstat(folder)).isDirectory()) {
       throw new TraceFolderError(`${folder} is not a folder of its own: remove it, and start again`);
     }
-    await chmod(folder, 0o700);
+    await chmod(folder, 0o700).catch(({ code }: NodeJS.ErrnoException) => {
+      throw new TraceFolderError(
+        `${folder} belongs to another user (${code}): give it to the one who runs the program, or remove it; traces are made again when they are asked for`,
+      );
+    });
     return new TraceFiles(folder, lowWaterBytes);
   }
 

@@ -128,7 +128,27 @@ describe('a backup', () => {
     expect(readlinkSync(at('meanwhile/perdure.db'))).toBe('not mounted');
   });
 
+  it('knows a database by its own name, also behind a link', async () => {
+    // As a kill leaves it, with its last commits in the log.
+    mkdirSync(at('log'));
+    copyFileSync(at('live.db'), at('log/perdure.db'));
+    writeFileSync(at('log/perdure.db-wal'), 'commits');
+    symlinkSync('log/perdure.db', at('linked.db'));
+    const refused = await perdure('restore', 'linked.db', '--data', 'of-link');
+    expect(refused.stderr).toMatch(
+      /linked\.db is not all of a database: .*log\/perdure\.db-wal has its last/,
+    );
+    expect(refused.code).toBe(2);
+    expect(existsSync(at('of-link'))).toBe(false);
+  });
+
   it('leaves nothing behind when it fails', async () => {
+    symlinkSync('not mounted/none.db', at('unmounted.db'));
+    const unmounted = await perdure('backup', 'unmounted.db', '--server', url);
+    expect(unmounted).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/unmounted\.db is there already/),
+    });
     const nowhere = await perdure('backup', 'none.db', '--server', 'http://127.0.0.1:1');
     expect(nowhere.code).toBe(5);
     const folder = await perdure('backup', 'no-such-folder/none.db', '--server', url);
@@ -205,5 +225,15 @@ describe('a backup', () => {
     expect(await perdure('restore', 'folder.db', '--data', 'empty')).toMatchObject({ code: 0 });
     expect(await runsIn('empty')).toEqual(['kept-1', 'kept-2']);
     expect((await perdure('backup', 'other.db', '--data', 'empty/none')).stderr).toMatch(/no database in/);
+  });
+
+  it('takes names as they are, with a space in front', async () => {
+    expect(await perdure('backup', ' spaced.db', '--data', 'original')).toMatchObject({ code: 0 });
+    expect(readdirSync(workplace.folder).filter((name) => name.includes('spaced'))).toEqual([' spaced.db']);
+    expect(await perdure('restore', ' spaced.db', '--data', ' spaced')).toMatchObject({ code: 0 });
+    mkdirSync(at('spaced'));
+    expect(await runsIn(' spaced')).toEqual(['kept-1', 'kept-2']);
+    expect((await perdure('check', '--data', ' spaced')).stdout).toMatch(/^2 runs in/);
+    expect(readdirSync(at('spaced'))).toEqual([]);
   });
 });

@@ -108,16 +108,16 @@ describe('commits that are gone', () => {
     const whole = join(data.path, 'data');
     const { size } = statSync(join(whole, 'perdure.db-wal'));
     const damages: [string, (dir: string) => void][] = [
-      ...[40, 3_000, size / 4, size / 2, (size * 3) / 4, size - 100].map(
-        (at): [string, (dir: string) => void] => [
+      ...[size / 2, 40, size - 100, 3_000, size / 4, (size * 3) / 4]
+        .slice(0, share(2, 6))
+        .map((at): [string, (dir: string) => void] => [
           `byte ${at}`,
           (dir) => {
             const wal = readFileSync(join(dir, 'perdure.db-wal'));
             wal[Math.floor(at)]! ^= 4;
             writeFileSync(join(dir, 'perdure.db-wal'), wal);
           },
-        ],
-      ),
+        ]),
       ['no log', (dir) => rmSync(join(dir, 'perdure.db-wal'))],
       ['an emptied database', (dir) => truncateSync(join(dir, 'perdure.db'), 0)],
     ];

@@ -4,6 +4,7 @@
  * holds after each commit is looked at by the folder (commit-check.fixture.ts, on-disk.fixture.ts).
  */
 import { describe, expect, it } from 'vitest';
+import { takeOneIn } from '../../../test/share.js';
 import type { Command } from '../../core/history/command.js';
 import type { HistoryEvent } from '../../core/history/event.js';
 import type { StepTask, ToWorker, TurnTask } from '../../core/task.js';
@@ -20,6 +21,8 @@ import {
   timer,
 } from '../scripted-worker.fixture.js';
 import type { ActiveRun } from '../store/active-run.js';
+
+takeOneIn(2);
 
 const ID = 'main';
 const once = {

@@ -4,14 +4,14 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { RunRef } from '../../../engine.js';
 import { DamagedRunError, storageFailure } from '../damage.js';
 import { describeBrokenLog } from '../folder/broken-log.js';
 import { NO_COMMITS, storedTip, type Tip } from '../folder/commit-chain.js';
 import { acceptBroken, acceptLoss, findBroken, findLoss } from '../folder/data-folder.js';
 import { DataFolderError } from '../folder/data-folder-error.js';
-import { explainOpening } from '../folder/database.js';
+import { connectToSqlite, explainOpening } from '../folder/database.js';
 import { describeLoss, type LostCommits } from '../folder/lost-commits.js';
 import { MIGRATIONS } from '../folder/schema.js';
 import { Tables } from '../tables/tables.js';
@@ -83,7 +83,7 @@ function requireNoServer(file: string, dataDir: string): void {
 function reading<T>(file: string, dataDir: string, read: (db: Database.Database) => T): T {
   let db: Database.Database | undefined;
   try {
-    db = new Database(file, { readonly: true, timeout: 0 });
+    db = connectToSqlite(file, { readonly: true, timeout: 0 });
     return read(db);
   } catch (error) {
     throw explainOpening(error, dataDir);

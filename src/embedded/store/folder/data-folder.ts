@@ -5,7 +5,16 @@
  *    it can still be put right.
  * 2. One process at a time has the folder; `openDatabase` takes the lock.
  */
-import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Scheduler } from '../../../core/clock.js';
@@ -27,8 +36,14 @@ export interface DataFolder {
 }
 
 export const databaseFile = (dataDir: string) => join(dataDir, 'perdure.db');
-export const walFile = (dataDir: string) => join(dataDir, 'perdure.db-wal');
+export const walFile = (dataDir: string) => logOf(databaseFile(dataDir));
 const markFile = (dataDir: string) => join(dataDir, 'perdure.mark');
+
+/** The write-ahead log of a database: SQLite has it beside the file itself, and not beside a link to it. */
+export function logOf(database: string): string {
+  const isLink = lstatSync(database, { throwIfNoEntry: false })?.isSymbolicLink() && existsSync(database);
+  return `${isLink ? realpathSync.native(database) : database}-wal`;
+}
 
 export function openDataFolder(
   dataDir: string,

@@ -6,8 +6,8 @@
  * 2. One process per data folder: the file is locked exclusively for as long as it is open.
  * 3. A file of a newer schema is refused; an older one is migrated step by step, each in one transaction.
  */
-import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { isAbsolute, join, sep } from 'node:path';
 import Database from 'better-sqlite3';
 import { makeFolder } from '../../../core/make-folder.js';
 import { rowChecksum } from '../checksum.js';
@@ -26,7 +26,13 @@ const LOCK_TIMEOUT_MS = 1_000;
 /** Makes a connection to the file: SQLite's own, or one that fails where a test says so. */
 export type Connect = (file: string, options: Database.Options) => Database.Database;
 
-export const connectToSqlite: Connect = (file, options) => new Database(file, options);
+/**
+ * The driver takes spaces off the path it is given, which then is another file's. A relative one stays so: the folder of a server
+ * may be moved while it runs, and all its parts have to mean the same one.
+ */
+export const pathForDriver = (file: string): string => (isAbsolute(file) ? file : `.${sep}${file}`);
+
+export const connectToSqlite: Connect = (file, options) => new Database(pathForDriver(file), options);
 
 export function openDatabase(dataDir: string, connect = connectToSqlite): Database.Database {
   const file = join(dataDir, 'perdure.db');
@@ -37,9 +43,10 @@ export function openDatabase(dataDir: string, connect = connectToSqlite): Databa
     const isNew = !existsSync(file);
     // SQLite has other words for a file system that is mounted to be read only, which sound like a broken disk.
     if (!isNew) accessSync(file, constants.W_OK);
+    // SQLite would let everybody read a file that it makes by itself, if only for a moment.
+    else closeSync(openSync(file, 'a', 0o600));
     // Somebody may be looking at it for a moment, to start or to check.
     db = connect(file, { timeout: LOCK_TIMEOUT_MS });
-    if (isNew) chmodSync(file, 0o600);
     // Before the first statement: with it SQLite keeps the index of the write-ahead log in memory, which needs no space
     // on the disk, and no second process can open the file.
     db.pragma('locking_mode = EXCLUSIVE');

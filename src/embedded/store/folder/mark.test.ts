@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -19,6 +29,24 @@ const tip = (seq: number) => ({
   at: 1_800_000_000_000 + seq,
 });
 const runId = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+
+it.runIf(process.getuid?.() === 0)(
+  'belongs to whoever the folder belongs to, also when root makes it',
+  () => {
+    chownSync(folder, 65_534, 65_533);
+    Mark.create(file, tip(7));
+    expect(statSync(file)).toMatchObject({ uid: 65_534, gid: 65_533 });
+  },
+);
+
+it('is never made through a link that somebody has put in its way', () => {
+  const another = join(folder, 'another');
+  writeFileSync(another, 'of another');
+  symlinkSync(another, `${file}.new`);
+  Mark.create(file, tip(7));
+  expect(readFileSync(another, 'utf8')).toBe('of another');
+  expect(lstatSync(file).isFile()).toBe(true);
+});
 
 it('remembers the last commits, with the first of their runs', () => {
   Mark.create(file, tip(7));

@@ -9,6 +9,7 @@
  */
 import {
   closeSync,
+  fchownSync,
   fdatasync,
   fdatasyncSync,
   fsyncSync,
@@ -16,8 +17,10 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Scheduler, systemScheduler, type Timer } from '../../../core/clock.js';
 import type { Tip } from './commit-chain.js';
@@ -58,6 +61,7 @@ export class Mark {
     if (tip.seq > 0) slots.write(encode(tip, 0, []), placeOf(tip.seq), 'latin1');
     const made = `${file}.new`;
     try {
+      rmSync(made, { force: true });
       writeInPages(made, slots);
       renameSync(made, file);
     } catch (error) {
@@ -121,13 +125,22 @@ export class Mark {
  * whenever a part of it changes, which would make every commit's slot seven times as dear.
  */
 function writeInPages(file: string, bytes: Buffer): void {
-  const fd = openSync(file, 'w', 0o600);
+  // Never through a link that somebody has put there.
+  const fd = openSync(file, 'wx', 0o600);
   try {
+    giveToOwnerOf(dirname(file), fd);
     for (let at = 0; at < bytes.length; at += PAGE_BYTES) writeSync(fd, bytes, at, PAGE_BYTES, at);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
+}
+
+/** Root may tidy up in the folder of a server that runs as another user, and must not shut it out; so SQLite does with its files. */
+function giveToOwnerOf(folder: string, fd: number): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(folder);
+  if (uid !== 0) fchownSync(fd, uid, gid);
 }
 
 const placeOf = (seq: number): number => (seq % SLOTS) * SLOT_BYTES;

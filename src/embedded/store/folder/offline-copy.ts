@@ -14,15 +14,15 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { isAlive } from '../../../core/is-alive.js';
 import { makeFolder } from '../../../core/make-folder.js';
 import { type CheckReport, checkDataFolder } from '../check/check.js';
 import { storageFailure } from '../damage.js';
 import { copyDatabase } from './copy-database.js';
-import { requireWhole } from './data-folder.js';
+import { logOf, requireWhole } from './data-folder.js';
 import { DataFolderError } from './data-folder-error.js';
-import { explainOpening, knownVersion, openDatabase } from './database.js';
+import { connectToSqlite, explainOpening, knownVersion, openDatabase } from './database.js';
 import { MIGRATIONS } from './schema.js';
 import { sync } from './sync.js';
 
@@ -46,7 +46,7 @@ export async function copyDataFolder(
     throw new DataFolderError(`there is no database in ${dataDir}: give its folder with --data`);
   let db: Database.Database | undefined;
   try {
-    db = new Database(source, { readonly: true, timeout: 0 });
+    db = connectToSqlite(source, { readonly: true, timeout: 0 });
     // Read once: a copy of a database that a server has locked would end without a word and without a file.
     db.pragma('schema_version');
     // In the copy nothing would tell any more that it is not all there was.
@@ -118,7 +118,7 @@ function putThroughTrial(file: string, dataDir: string): CheckReport {
 
 /** The database of a data folder is no copy of it: its last commits are in the log. */
 function requireAllInOne(file: string): void {
-  const log = `${file}-wal`;
+  const log = logOf(file);
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
   throw new DataFolderError(
     `${file} is not all of a database: ${log} has its last commits. Nothing was restored. Copy its folder with \`perdure backup --data DIR FILE\`, and restore that`,
@@ -139,7 +139,7 @@ function lookedThrough(trial: string, file: string): CheckReport {
 
 /** A backup may be older than the program that is to go on with it. @throws DataFolderError for one that is newer */
 function bringUpToDate(trial: string): void {
-  const db = new Database(join(trial, 'perdure.db'), { readonly: true });
+  const db = connectToSqlite(join(trial, 'perdure.db'), { readonly: true });
   let version: number;
   try {
     version = knownVersion(db, join(trial, 'perdure.db'));

@@ -1,10 +1,9 @@
 /** Why a server would not start on a data folder, found without changing it. */
 import { accessSync, constants, existsSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { storageFailure } from '../damage.js';
 import { databaseFile, requireWhole } from './data-folder.js';
 import { DataFolderError } from './data-folder-error.js';
-import { explainOpening, knownVersion } from './database.js';
+import { connectToSqlite, explainOpening, knownVersion } from './database.js';
 
 /** Undefined where it would, and where one runs there. @throws where there is no SQLite */
 export function refusalOf(dataDir: string): string | undefined {
@@ -23,7 +22,7 @@ function requireServable(dataDir: string): void {
   const file = databaseFile(dataDir);
   if (existsSync(file)) {
     accessSync(file, constants.W_OK);
-    const db = new Database(file, { readonly: true, timeout: 0 });
+    const db = connectToSqlite(file, { readonly: true, timeout: 0 });
     try {
       knownVersion(db, file);
     } finally {

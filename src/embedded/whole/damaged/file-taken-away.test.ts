@@ -16,6 +16,22 @@ describe('a file that is taken away from a running engine', () => {
     return acknowledged;
   }
 
+  it.each(['removed', 'replaced'])('is missed from the first commit on: %s', async (how) => {
+    const { lines, log } = logs();
+    await reopen();
+    await start();
+    // Nothing is committed by the next one until somebody asks for it.
+    await reopen({ log });
+    const file = dbFile(folder);
+    if (how === 'removed') rmSync(file);
+    else {
+      copyFileSync(file, `${file}.copy`);
+      renameSync(`${file}.copy`, file);
+    }
+    expect(await start().catch((error: Error) => error)).toMatchObject({ name: 'EngineUnavailableError' });
+    expect(lines.map(([, , { err }]) => String(err)).join()).toContain(`${file} was ${how}`);
+  });
+
   it.each(['removed', 'replaced'])(
     'stops it, and nothing is written to another timeline: %s',
     async (how) => {

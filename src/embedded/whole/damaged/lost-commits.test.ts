@@ -1,14 +1,6 @@
 /** Commits that are gone keep the server from starting, and are not suspected where none is gone. */
-import {
-  cpSync,
-  existsSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import fs, { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunRef } from '../../../engine.js';
 import { Folder } from '../../scripted-worker.fixture.js';
@@ -97,11 +89,23 @@ describe('commits that are gone', () => {
     expect(existsSync(`${walFile(copy)}.keeping`)).toBe(false);
   });
 
-  it.skipIf(!existsSync('/dev/full'))('cannot be accepted on a full disk, which is told', () => {
+  it('cannot be accepted on a full disk, which is told', () => {
     const copy = killed();
     truncateSync(walFile(copy), Math.floor(statSync(walFile(copy)).size / 2));
-    symlinkSync('/dev/full', `${markFile(copy)}.new`);
-    expect(() => checkDataFolder(copy.path, { acceptLoss: true })).toThrow(DataFolderError);
+    const { writeSync } = fs;
+    const setWriteSync = (write: unknown) => {
+      fs.writeSync = write as typeof writeSync;
+      syncBuiltinESMExports();
+    };
+    setWriteSync(() => {
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    });
+    try {
+      expect(() => checkDataFolder(copy.path, { acceptLoss: true })).toThrow(DataFolderError);
+    } finally {
+      setWriteSync(writeSync);
+    }
+    expect(existsSync(`${markFile(copy)}.new`)).toBe(false);
     expect(checkDataFolder(copy.path).lost).toBeDefined();
     expect(checkDataFolder(copy.path, { acceptLoss: true })).toMatchObject({ isLossAccepted: true });
   });
