@@ -7,8 +7,8 @@ import { isAlive } from '../core/is-alive.js';
 /** A name for something that is gone when this process is. */
 export const ofThisProcess = (prefix: string): string => `${prefix}${process.pid}-${randomUUID()}`;
 
-/** A journal of SQLite has the name of its database. */
-const REST = /^(\d+)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:-journal)?$/;
+/** A journal of SQLite has the name of its database, and a module the end by which Node knows it. */
+const REST = /^(\d+)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:-journal|\.mjs)?$/;
 
 /** Takes it away, where it can be. A process of this very number was another one, such as the first of another container. */
 export function clearBrokenOff(prefix: string): void {

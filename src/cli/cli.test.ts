@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { takeOneIn } from '../../test/share.js';
 import { EXAMPLES, Workplace } from './program.fixture.js';
 
-takeOneIn(2);
+takeOneIn(3);
 
 const TOKEN = 'a-token-that-is-long-enough-for-tests';
 const TEMPORAL = { PERDURE_ENGINE: 'temporal' };

@@ -21,7 +21,11 @@ export function explainStartFailure(
 ): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (FOR_PEOPLE.includes(error.name)) return error.message;
-  switch ((error as NodeJS.ErrnoException).code) {
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  // Files are refused by the same code as ports.
+  if (path !== undefined && code === 'EACCES')
+    return `${path} may not be used by this user (${code}, ${syscall})`;
+  switch (code) {
     case 'EADDRINUSE':
       return `port ${port} is in use: stop what listens there, or choose another one with --port`;
     case 'EACCES':

@@ -2,7 +2,10 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { takeOneIn } from '../../test/share.js';
 import { Workplace } from './program.fixture.js';
+
+takeOneIn(2);
 
 const TOKEN = 'a-secret-that-stands-nowhere-else-4711';
 const NEXT_TOKEN = 'a-secret-for-the-time-after-0815';

@@ -18,7 +18,7 @@ import {
   withoutEscapes,
 } from './shell.js';
 
-takeOneIn(2);
+takeOneIn(3);
 
 const WORKFLOWS = fileURLToPath(new URL('workflows', import.meta.url));
 const TOKEN = 'a-token-that-is-long-enough-for-tests';

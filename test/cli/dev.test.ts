@@ -3,6 +3,9 @@ import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type Program, Workplace } from '../../src/cli/program.fixture.js';
+import { takeOneIn } from '../share.js';
+
+takeOneIn(2);
 
 // Each load starts processes, which takes its time on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });

@@ -1,5 +1,5 @@
 /** `perdure backup FILE`, from a server that runs or a data folder that none has, and `perdure restore FILE`. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
@@ -33,12 +33,22 @@ export async function backup(command: Command, file: string, data: string | unde
   say(`${file} is complete; \`perdure restore --data DIR ${lastWord(file)}\` puts it into a new folder`);
 }
 
+/** Also a link that leads nowhere, such as to a disk that is not mounted, is in the way in the end. */
 function refuseToOverwrite(file: string): void {
-  if (existsSync(file))
+  if (isThere(file))
     throw new CommandError(
       EXIT.wrongUse,
       `${file} is there already, and nothing is overwritten: give another name`,
     );
+}
+
+function isThere(file: string): boolean {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // Whoever writes it is told better what is in the way.
+    return false;
+  }
 }
 
 /** Of the disk, of this user, or of a file of this file system. */

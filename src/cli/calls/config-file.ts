@@ -1,10 +1,12 @@
 /** `perdure.config.ts|js|json`: where the server is and how to speak to it, for the commands that call one. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { nearestName } from '../../core/values/nearest.js';
+import { clearBrokenOff, ofThisProcess } from '../broken-off.js';
 import { CommandError, EXIT } from './failure.js';
 import { parseJson } from './json-text.js';
+import { say } from './screen.js';
 
 const NAMES = ['perdure.config.ts', 'perdure.config.js', 'perdure.config.json'];
 
@@ -28,12 +30,35 @@ export interface FoundConfig {
 /** The file of the folder or of the nearest one above it. @throws CommandError for one that cannot be used */
 export async function findConfig(folder: string): Promise<FoundConfig | undefined> {
   for (let at = resolve(folder); ; at = dirname(at)) {
-    const found = NAMES.map((name) => join(at, name)).filter((path) => existsSync(path));
+    const found = NAMES.map((name) => join(at, name)).filter((path) => existsSync(path) && !isPlanted(path));
     if (found.length > 1)
       throw wrong(`${found.map((path) => basename(path)).join(' and ')} are both in ${at}: keep one`);
     if (found[0]) return { path: found[0], values: checked(found[0], await load(found[0])) };
     if (dirname(at) === at) return undefined;
   }
+}
+
+const OTHERS_WRITE = 0o002;
+
+const isOpenToAll = (folder: string): boolean => (statSync(folder).mode & OTHERS_WRITE) !== 0;
+
+/**
+ * Where everybody may put files, such as in /tmp and what is below it, anybody could run code as whoever calls a server there, or
+ * have the token sent elsewhere.
+ */
+function isPlanted(path: string): boolean {
+  const user = process.getuid?.();
+  if (user === undefined) return false;
+  const isOurs = ({ uid }: Stats) => uid === user || uid === 0;
+  // A link's own owner has chosen what is behind it.
+  if (isOurs(lstatSync(path)) && isOurs(statSync(path))) return false;
+  // Whoever may put a folder there may put anything into it.
+  let at = path;
+  do at = dirname(at);
+  while (!isOpenToAll(at) && at !== dirname(at) && !isOurs(statSync(at)));
+  if (!isOpenToAll(at)) return false;
+  say(`${path} is passed over: it is another user's, in a folder that everybody can write to`);
+  return true;
 }
 
 async function load(path: string): Promise<unknown> {
@@ -67,9 +92,12 @@ function lineOf(path: string, error: unknown): string {
 async function loadTypeScript(path: string): Promise<unknown> {
   const { bundleModule } = await import('../../worker/loading/module.js');
   const code = await bundleModule(path);
-  const built = join(dirname(path), `.${basename(path)}.${process.pid}.mjs`);
+  const prefix = join(dirname(path), `.${basename(path)}.`);
+  clearBrokenOff(prefix);
+  const built = `${ofThisProcess(prefix)}.mjs`;
   try {
-    writeFileSync(built, code);
+    // There may be a token in it, which others are not to read, and no link of others is followed.
+    writeFileSync(built, code, { mode: 0o600, flag: 'wx' });
   } catch {
     // In an image the folder is often another user's, or read-only. Without one, all but the packages that it imports is found.
     return defaultOf(`data:text/javascript,${encodeURIComponent(code)}`);

@@ -39,4 +39,11 @@ describe('perdure cost --json', () => {
       nextCursor: null,
     });
   });
+
+  it('ends when something in between answers every page with the same one', async () => {
+    const same = page(['1'], '1', 'more');
+    server.script(same, same, same);
+    const quick = createClient({ baseUrl: server.url });
+    await expect(cost({ quick } as Connection, { id: 'w', json: true })).rejects.toThrow(/leads to itself/);
+  });
 });

@@ -1,6 +1,7 @@
 /** `cost` and `budget`: what runs have spent, and what they may. */
 
 import type { Costs, RunBudget } from '../../client/index.js';
+import { nextAfter } from '../../client/transport.js';
 import { out } from '../colours.js';
 import type { Connection } from './connection.js';
 import { plain, printJson, say, table } from './screen.js';
@@ -19,7 +20,11 @@ export async function cost({ quick }: Connection, { id, run, scope, json }: Cost
   let page = await handle.cost({ scope, limit: json ? LARGEST_PAGE : 1 });
   if (!json) return void process.stdout.write(`${costText(page)}\n`);
   const { records } = page;
-  for (let cursor = page.nextCursor; cursor !== null; cursor = page.nextCursor) {
+  for (
+    let cursor = nextAfter(page.nextCursor, undefined);
+    cursor;
+    cursor = nextAfter(page.nextCursor, cursor)
+  ) {
     page = await handle.cost({ scope, limit: LARGEST_PAGE, cursor });
     records.push(...page.records);
   }
