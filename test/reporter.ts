@@ -2,6 +2,7 @@
  * What vitest says at the end of a run beside its own summary: every case that was left out, and why, and every case that
  * passed at its second try only, and what went wrong at the first (test/second-try.ts).
  */
+import type { TestError } from 'vitest';
 import type { Reporter, TestModule } from 'vitest/node';
 import { findChromium } from '../scripts/chromium-install.mjs';
 import { NEEDS_CHROMIUM } from './browser/names.js';
@@ -12,11 +13,16 @@ export class SecondTries implements Reporter {
     for (const module of modules) {
       for (const test of module.children.allTests('passed')) {
         if (!test.diagnostic()?.flaky) continue;
-        const errors = test.result().errors?.map(({ message, stack }) => stack ?? message) ?? [];
+        const errors = test.result().errors?.map(described) ?? [];
         console.log(`\nPassed at the second try only: ${test.fullName}\n${errors.join('\n')}`);
       }
     }
   }
+}
+
+function described({ message, stack, cause }: TestError): string {
+  const said = stack ?? message;
+  return cause === undefined ? said : `${said}\nCaused by: ${described(cause)}`;
 }
 
 export class LeftOut implements Reporter {

@@ -24,8 +24,8 @@ export function takeOneIn(count: number): void {
   beforeAll(({}, suite) => leaveOut(suite, count));
 }
 
-/** How much of something that can be had in any amount. */
-export function share(ofShare: number, ofEverything: number): number {
+/** How much of something that can be had in any amount, or which of it. */
+export function share<T>(ofShare: T, ofEverything: T): T {
   return IS_SHARE ? ofShare : ofEverything;
 }
 

@@ -38,12 +38,25 @@ describeTemporal('the dashboard', () => {
         await page.locator('.timeline-row', { hasText: 'ship' }).click();
         await expectText(page.getByRole('complementary'), 'tracking of receipt for 1999');
 
-        // What came before the step is kept; it waits to be approved once more.
+        // The approval came after the step, so the new run gets it again and ends by itself.
+        const before = page.url();
         await page.locator('.timeline-row', { hasText: 'charge' }).click();
         await page.getByRole('button', { name: 'Reset to after this step…' }).click();
         const reset = page.getByRole('dialog', { name: 'Reset to after charge?' });
         await reset.getByRole('button', { name: 'Reset', exact: true }).click();
-        await expectText(page.locator('.run-header .state'), 'Running');
+        await page.waitForURL(
+          (url) => url.href.includes(workflowId) && url.pathname !== new URL(before).pathname,
+        );
+        await expectText(page.locator('.run-header .state'), 'Completed');
+      });
+
+      it('terminates one that waits', async () => {
+        const { client } = dashboard;
+        const workflowId = `B-${Date.now()}`;
+        const input = { cents: 1999, needsApproval: true };
+        const { startedRunId } = await client.workflow('sale').start(input as never, { workflowId });
+        const page = await dashboard.visit(`/runs/${workflowId}/${startedRunId}`);
+        await expectText(page.getByRole('region', { name: 'Why it is where it is' }), 'approve');
         await page.getByRole('button', { name: 'Stop', exact: true }).click();
         await page.getByRole('menuitem', { name: 'Terminate…' }).click();
         await page.getByRole('button', { name: 'Terminate the run' }).click();

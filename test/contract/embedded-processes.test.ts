@@ -5,6 +5,6 @@ import { startEmbedded } from './embedded.js';
 import { contractOfProcesses } from './suite.js';
 
 describe('embedded, with processes that come and go', () => {
-  takeOneIn(6);
+  takeOneIn(12);
   contractOfProcesses(startEmbedded, 1_000);
 });

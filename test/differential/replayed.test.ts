@@ -4,7 +4,7 @@ import { share } from '../share.js';
 import { campaign } from './campaign.js';
 import { startPair } from './pairs.js';
 
-const PROGRAMS = share(40, 200);
+const PROGRAMS = share(25, 200);
 
 test('generated programs come out the same with and without the cache', { timeout: 300_000 }, async () => {
   const from = 1 + (Date.now() % 1_000_000_000);

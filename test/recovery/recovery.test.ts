@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EmbeddedEngine } from '../../src/embedded/index.js';
 import { Ledger } from '../contract/ledger.js';
-import { takeOneIn } from '../share.js';
+import { share, takeOneIn } from '../share.js';
 import { freePort, Service, temporaryFolder, untilGone } from './service.js';
 
 takeOneIn(2);
+const KILLS = share(2, 3);
 
 const workflows = fileURLToPath(new URL('../contract/workflows', import.meta.url));
 
@@ -101,10 +102,10 @@ describe('kill -9', () => {
     }
   }
 
-  test('of the server, three times: every acknowledged start finishes, no completed step runs again', async () => {
+  test('of the server, again and again: every acknowledged start finishes, no completed step runs again', async () => {
     const key = 'server';
     const runs: [string, unknown][] = [];
-    for (let round = 1; round <= 3; round++) {
+    for (let round = 1; round <= KILLS; round++) {
       runs.push(...(await startSome(key)));
       await ledger.until(key, 'ran', ledger.entries(key, 'ran').length + 10);
       for (const pid of service.workerPids()) seenPids.add(pid);
@@ -115,10 +116,10 @@ describe('kill -9', () => {
     await noCompletedStepRanAgain(runs, key);
   }, 120_000);
 
-  test('of the workers, three times: they are replaced, and nothing is lost', async () => {
+  test('of the workers, again and again: they are replaced, and nothing is lost', async () => {
     const key = 'workers';
     const runs: [string, unknown][] = [];
-    for (let round = 1; round <= 3; round++) {
+    for (let round = 1; round <= KILLS; round++) {
       runs.push(...(await startSome(key)));
       await ledger.until(key, 'ran', ledger.entries(key, 'ran').length + 10);
       for (const pid of service.workerPids()) {

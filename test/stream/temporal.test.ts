@@ -25,7 +25,8 @@ describeTemporal('streams', () => {
   }
 
   async function historyOf(run: Ref): Promise<string[]> {
-    const { body } = await client.get(`${pinned(run)}/history?pageSize=1000`);
+    const { status, body, text } = await client.get(`${pinned(run)}/history?pageSize=1000`);
+    expect(status, text).toBe(200);
     return (body.events as { eventId: string; eventTypeName: string }[]).map(
       ({ eventId, eventTypeName }) => `${eventId} ${eventTypeName}`,
     );

@@ -19,6 +19,10 @@ const STOPS_WITHIN_MS = 10_000;
 /** Below the range that the system gives out for outgoing connections: nobody takes it while the server is away. */
 const PORTS = { first: 20_000, count: 10_000 };
 const GRPC_NOT_FOUND = 5;
+/** Clients look for a server that was away about once a second. */
+const FOUND_WITHIN_MS = 2_000;
+/** Cases that run side by side find the same server away. */
+const REVIVED_ONCE_MS = 30_000;
 
 export interface DevServerOptions {
   /** Dynamic configuration by its keys, such as `history.maxInFlightUpdates`. */
@@ -37,6 +41,9 @@ const CONFIG = {
 };
 
 export class DevServer {
+  static readonly #inUse = new Set<DevServer>();
+  static #reviving: { at: number; done: Promise<unknown> } | undefined;
+
   readonly namespace = 'default';
   #process: ChildProcess | undefined;
   /** The process, from when it serves until it is told to end. */
@@ -121,6 +128,28 @@ export class DevServer {
     });
     await this.#serves(child);
     this.#serving = child;
+    DevServer.#inUse.add(this);
+  }
+
+  /** Starts those anew that should serve; whoever reads the output is told how they were. */
+  static async reviveAll(): Promise<void> {
+    const now = performance.now();
+    if (DevServer.#reviving === undefined || now - DevServer.#reviving.at > REVIVED_ONCE_MS) {
+      const serving = [...DevServer.#inUse].filter((server) => server.#serving);
+      DevServer.#reviving = { at: now, done: Promise.all(serving.map((server) => server.#revive())) };
+    }
+    await DevServer.#reviving.done;
+  }
+
+  async #revive(): Promise<void> {
+    const child = this.#serving!;
+    const how = await Promise.race([
+      this.#serves(child).then(() => 'serves', String),
+      new Promise((resolve) => setTimeout(resolve, 2 * FOUND_WITHIN_MS, 'does not serve')),
+    ]);
+    console.warn(`a Temporal server could not be reached and is started again; it ${how}: ${this.#output}`);
+    await this.restart();
+    await new Promise((resolve) => setTimeout(resolve, FOUND_WITHIN_MS));
   }
 
   /** Resolves at once while it serves, and otherwise when it does again after it has ended by itself. */
@@ -154,6 +183,7 @@ export class DevServer {
   /** Ends it, and removes its state. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    DevServer.#inUse.delete(this);
     await this.kill();
     await rm(this.folder, { recursive: true, force: true });
   }

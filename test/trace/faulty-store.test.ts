@@ -7,9 +7,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { complete, step } from '../../src/embedded/scripted-worker.fixture.js';
 import type { RunRef } from '../../src/engine.js';
 import { TOLD } from '../../src/trace/limited-log.js';
+import { takeOneIn } from '../share.js';
 import { CREDENTIALS } from './bucket.js';
 import { answer, FaultyStore, hang, neverEnd, stall } from './faulty-store.js';
 import { Scene, type SceneOptions, SHORT_RETENTION, until } from './scene.js';
+
+takeOneIn(2);
 
 /** A store that hangs is given up soon. */
 const IMPATIENT = { storeIdleTimeoutMs: 500, storeTimeoutMs: 2_000 };
