@@ -314,6 +314,21 @@ describe('conventions', () => {
     expect(await offer('h2c', 'POST', '{"workflowName":"echo","input":1}')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  it('answers the calls before a WebSocket upgrade on the same connection, which then is none', async () => {
+    server.raw.on('upgrade', (_request, socket) => socket.end('HTTP/1.1 418 Taken\r\n\r\n'));
+    await post('/workflow/start', { workflowName: 'wait', input: 1, workflowId: 'w' });
+    const exchange = rawExchange(
+      'GET /workflow/w/result?wait=60000 HTTP/1.1\r\nHost: localhost\r\n\r\nGET /workflow/catalog HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
+    );
+    await until(() => engine.waitingFor('w') === 1);
+    // Were the upgrade taken, that would have happened by now.
+    for (let calls = 0; calls < 5; calls++) await call('/health');
+    engine.end('w', { status: 'completed' });
+    const answers = await exchange;
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
+    expect(answers).toMatch(/"status":"completed".*"workflows":/s);
+  });
+
   it('tells nothing of an unexpected error but the request id', async () => {
     const logged: object[] = [];
     await server.close();

@@ -1,14 +1,10 @@
-/**
- * Answers what is no HTTP request at all; Node has not made a request of it, so nothing else can.
- *
- * On a connection that carries several requests one after the other, the answers to those before come first: whoever
- * reads the next answer takes it for the one to the next request, and would take for refused what was done.
- */
+/** Answers what is no HTTP request at all; Node has not made a request of it, so nothing else can. */
 import { type IncomingMessage, maxHeaderSize, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PerdureError } from '../../core/errors.js';
 import { requestId } from '../../core/values/request-id.js';
 import { errorBody } from '../wire/errors.js';
+import { isOwedAnswers, owe } from './unanswered.js';
 
 interface Refusal {
   status: string;
@@ -28,23 +24,13 @@ const REFUSALS: Record<string, Refusal> = {
 const NO_REQUEST: Refusal = { status: '400 Bad Request', message: 'This is not a valid HTTP request' };
 
 export class Malformed {
-  /** Requests of a connection that were not answered yet. */
-  readonly #unanswered = new WeakMap<Socket, Set<IncomingMessage>>();
-  /** What is said when they are. */
+  /** What is said on a connection when it is owed no answer any more. */
   readonly #lastWords = new WeakMap<Socket, () => void>();
 
   watch(server: Server): void {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      const { socket } = request;
-      let unanswered = this.#unanswered.get(socket);
-      if (!unanswered) {
-        unanswered = new Set();
-        this.#unanswered.set(socket, unanswered);
-      }
-      unanswered.add(request);
-      response.on('close', () => {
-        unanswered.delete(request);
-        if (!this.#isOwedAnswers(socket)) this.#lastWords.get(socket)?.();
+      owe(request, response, (socket) => {
+        if (!isOwedAnswers(socket)) this.#lastWords.get(socket)?.();
       });
     });
   }
@@ -55,14 +41,8 @@ export class Malformed {
       return;
     }
     const say = () => farewell(socket, REFUSALS[error.code ?? ''] ?? NO_REQUEST);
-    if (this.#isOwedAnswers(socket)) this.#lastWords.set(socket, say);
+    if (isOwedAnswers(socket)) this.#lastWords.set(socket, say);
     else say();
-  }
-
-  /** One that did not arrive whole is itself what is refused. */
-  #isOwedAnswers(socket: Socket): boolean {
-    for (const { complete } of this.#unanswered.get(socket) ?? []) if (complete) return true;
-    return false;
   }
 }
 
