@@ -101,9 +101,15 @@ export class Dashboard {
   }
 }
 
-/** What the page has asked for by then need not be answered: a route that still fetches it would fail beside every test. */
+/**
+ * What the page has asked for by then need not be answered: a route that still fetches it would fail beside every test. Nor
+ * may it ask the server itself, once its routes are gone.
+ */
 async function leave(page: Page): Promise<void> {
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  if (!page.isClosed()) {
+    await page.goto('about:blank');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  }
   await page.context().close();
 }
 
