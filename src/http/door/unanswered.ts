@@ -9,7 +9,11 @@ import type { Socket } from 'node:net';
 const unanswered = new WeakMap<Socket, Set<IncomingMessage>>();
 
 /** `then` is called whenever one of its connection has been answered. */
-export function owe(request: IncomingMessage, response: ServerResponse, then: (socket: Socket) => void): void {
+export function owe(
+  request: IncomingMessage,
+  response: ServerResponse,
+  then: (socket: Socket) => void,
+): void {
   const { socket } = request;
   let ofSocket = unanswered.get(socket);
   if (!ofSocket) {
