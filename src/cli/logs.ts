@@ -32,7 +32,10 @@ export function jsonLog(level: LogLevel): Log {
       base: { pid: process.pid },
       redact: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
     },
-    new LogOutput(process.stdout, (lines) => log.warn({ lines }, LOST_LINES)),
+    // Where only errors are logged, errors are what was lost.
+    new LogOutput(process.stdout, (lines) =>
+      log[level === 'error' ? 'error' : 'warn']({ lines }, LOST_LINES),
+    ),
   );
   return log;
 }

@@ -98,16 +98,16 @@ it(
   },
 );
 
-it('tells at the end of the program what was lost', WITHIN, async () => {
-  program = spawn(process.execPath, ['--input-type=module', '-e', TALKS_AND_ENDS, LOGS], { stdio: 'pipe' });
+const LEVELS = ['info', 'error'];
+it.each(LEVELS)('tells at the end of the program what was lost of level %s', WITHIN, async (level) => {
+  const args = ['--input-type=module', '-e', TALKS_AND_ENDS, LOGS, level];
+  program = spawn(process.execPath, args, { stdio: 'pipe' });
   let log = '';
   // Somebody who is slow, and not gone.
-  setTimeout(
-    () =>
-      program.stdout!.setEncoding('utf8').on('data', (text: string) => {
-        log += text;
-      }),
-    300,
+  program.stderr!.once('data', () =>
+    program.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    }),
   );
   await once(program, 'close');
   expect(log.trimEnd().split('\n').at(-1)).toMatch(/"lines":\d+,"msg":"lines of the log were lost/);
@@ -115,8 +115,10 @@ it('tells at the end of the program what was lost', WITHIN, async () => {
 
 const TALKS_AND_ENDS = `
   const { jsonLog } = await import(process.argv[1]);
-  const log = jsonLog('info');
-  for (let line = 0; line < 20_000; line++) log.info({ line }, 'more than is kept');
+  const level = process.argv[2];
+  const log = jsonLog(level);
+  for (let line = 0; line < 20_000; line++) log[level]({ line }, 'more than is kept');
+  (await import('node:fs')).writeSync(2, 'said');
   process.exit(0);
 `;
 
