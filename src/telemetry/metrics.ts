@@ -8,6 +8,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { add, amountOf, type Decimal, decimalText, ZERO } from '../core/cost/decimal.js';
 import type { EngineLoad, EngineObserver } from '../engine.js';
+import { HARDLY_EVER_MS, watchEventLoop } from './event-loop-lag.js';
 import { Histogram } from './histogram.js';
 
 /** Values of one label. */
@@ -33,7 +34,10 @@ export class Metrics {
   readonly #routes = new BoundedNames();
 
   constructor({ ofProcess = false }: MetricsOptions = {}) {
-    if (ofProcess) collectDefaultMetrics({ register: this.#registry });
+    if (ofProcess) {
+      collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: HARDLY_EVER_MS });
+      watchEventLoop(this.#registry);
+    }
     this.#requests = this.#histogram(
       'http_request_duration_seconds',
       'Time to the end of an answer; streams are left out',
