@@ -131,7 +131,7 @@ describeInBrowser('the client in a browser', () => {
       window.found = (async () => {
         const output = counting.run({ to: 4, waitAt: 2 }, { workflowId: 'run-in-browser' });
         const ids: string[] = [];
-        // Each has always one call under way, so whenever the server is killed, ten are in the middle.
+        // Each has always one call under way, also when the server has gone: those meet the next one.
         const callers = Array.from({ length: 10 }, async () => {
           while (!window.isKilled) {
             ids.push((await counting.start({ to: 1 })).workflowId);
@@ -146,9 +146,8 @@ describeInBrowser('the client in a browser', () => {
       .poll(() => page.evaluate(() => window.answered), { interval: 1, timeout: 60_000 })
       .toBeGreaterThan(0);
     await service.kill();
-    const answered = await page.evaluate(() => {
+    await page.evaluate(() => {
       window.isKilled = true;
-      return window.answered;
     });
     await start();
     const isWaiting = () =>
@@ -169,7 +168,6 @@ describeInBrowser('the client in a browser', () => {
     });
     // Those of the tests before it have one run each with an id of their own, or are chains.
     for (const id of [...ids, 'run-in-browser']) expect(listed.filter((each) => each === id)).toHaveLength(1);
-    expect(ids.length - answered).toBe(10);
     expect(new Set(ids).size).toBe(ids.length);
     const before = new Set(listed).size - ids.length - 1;
     expect(before).toBe(2);
