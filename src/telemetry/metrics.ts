@@ -5,11 +5,11 @@
  *    most so many of each; the rest is counted as `other`.
  * 2. What is a state and not an event is read when somebody collects, not kept up to date in between.
  */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { add, amountOf, type Decimal, decimalText, ZERO } from '../core/cost/decimal.js';
 import type { EngineLoad, EngineObserver } from '../engine.js';
-import { HARDLY_EVER_MS, watchEventLoop } from './event-loop-lag.js';
 import { Histogram } from './histogram.js';
+import { watchProcess } from './process-metrics.js';
 
 /** Values of one label. */
 const MAX_LABEL_VALUES = 500;
@@ -34,10 +34,7 @@ export class Metrics {
   readonly #routes = new BoundedNames();
 
   constructor({ ofProcess = false }: MetricsOptions = {}) {
-    if (ofProcess) {
-      collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: HARDLY_EVER_MS });
-      watchEventLoop(this.#registry);
-    }
+    if (ofProcess) watchProcess(this.#registry);
     this.#requests = this.#histogram(
       'http_request_duration_seconds',
       'Time to the end of an answer; streams are left out',

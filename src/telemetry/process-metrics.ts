@@ -1,11 +1,11 @@
 /**
- * How late the process gets to what is due, under the names that Prometheus users know from Node programs.
+ * What the process as a whole uses, as prom-client tells it of every Node program, with a look of our own after the event loop:
+ * prom-client's wakes a process that has nothing to do a hundred times a second, and tells the time between two looks with the delay.
  *
- * A timer tells: ten times a second, since each look wakes a process that has nothing else to do. What keeps the loop for
- * less than the time between two looks is seen in proportion to that.
+ * How late a timer is tells the delay. What keeps the loop for less than the time between two looks is seen in proportion to that.
  */
 import { createHistogram } from 'node:perf_hooks';
-import { Gauge, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import { monotonicMs } from '../core/clock.js';
 
 const LOOK_EVERY_MS = 100;
@@ -13,13 +13,18 @@ const NS_PER_MS = 1e6;
 const NS_PER_SECOND = 1e9;
 
 /** The longest time that prom-client's own look can be told to wait. It cannot be told to leave it. */
-export const HARDLY_EVER_MS = 2 ** 31 - 1;
+const HARDLY_EVER_MS = 2 ** 31 - 1;
 
-/** What they have read is since the last time that somebody collected. */
-export function watchEventLoop(registry: Registry): void {
+/** Once per process, by whoever owns it. */
+export function watchProcess(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: HARDLY_EVER_MS });
   for (const { name } of registry.getMetricsAsArray())
     if (name.startsWith('nodejs_eventloop_lag_')) registry.removeSingleMetric(name);
+  watchEventLoop(registry);
+}
 
+/** Each collection tells what was seen since the one before. */
+function watchEventLoop(registry: Registry): void {
   const lateness = createHistogram();
   let latestNs = 1;
   let dueAt = monotonicMs() + LOOK_EVERY_MS;
