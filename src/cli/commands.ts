@@ -69,8 +69,8 @@ export async function serve(given: ServeSettings): Promise<number> {
   tellPrivateAddresses(settings, log);
   const service = await startService({ ...settings, log, logCalls: logLevel === 'debug' });
   const { catalog, workflows } = settings;
-  const { url, place } = service;
-  log.info({ url }, 'perdure listens');
+  const { url, place, probesUrl } = service;
+  log.info({ url, probes: probesUrl }, 'perdure listens');
   // Whoever listens for others has outsiders. Workers that poll a cluster are told by whoever starts them.
   const givesAddresses = settings.engine === 'embedded' || workflows !== undefined;
   if (givesAddresses && !isLoopbackHost(listenHost(settings))) tellPublicUrl(settings, url, log);

@@ -22,6 +22,7 @@ import {
   noUiOption,
   portOption,
   privateAddressesOption,
+  probePortOption,
   publicUrlOption,
   resultFormatOption,
   retentionOption,
@@ -127,7 +128,15 @@ command('dev', 'server and workers for development: loads changed files again, p
   );
 
 command('serve', 'server for production, with workers for a folder if one is given', [
-  ...[workflowsOption(), portOption(), hostOption(), dataOption(), retentionOption(), minFreeSpaceOption()],
+  ...[
+    workflowsOption(),
+    portOption(),
+    probePortOption(),
+    hostOption(),
+    dataOption(),
+    retentionOption(),
+    minFreeSpaceOption(),
+  ],
   ...[...workerOptions(spareCores()), tokenOption(), tokenFileOption(), corsOption(), noUiOption()],
   ...[...traceOptions('on-demand'), privateAddressesOption('none'), logLevelOption()],
   ...[shutdownGraceOption(), runTimeoutOption()],

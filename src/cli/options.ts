@@ -61,6 +61,8 @@ export interface WorkerProcessSettings {
 
 export interface ServerSettings extends EngineChoice, TraceSettings, WorkerProcessSettings {
   port: number;
+  /** Of probes alone; without it they are answered on the other one only. */
+  probePort?: number;
   host?: string;
   /** Milliseconds. */
   retention: number;
@@ -98,6 +100,14 @@ export const portOption = () =>
   new Option('--port <number>', 'port to listen on; 0 takes a free one')
     .env('PORT')
     .default(3001)
+    .argParser(wholeNumber(0, 65_535));
+
+export const probePortOption = () =>
+  new Option(
+    '--probe-port <number>',
+    'port that answers GET /health and GET /ready alone, at once whatever else there is to do; 0 takes a free one',
+  )
+    .env('PERDURE_PROBE_PORT')
     .argParser(wholeNumber(0, 65_535));
 
 export const hostOption = () =>

@@ -17,7 +17,7 @@ const FOR_PEOPLE = [
 /** Undefined for what is our own bug. */
 export function explainStartFailure(
   error: unknown,
-  { port, host }: { port?: number; host?: string },
+  { port, host, option = '--port' }: { port?: number; host?: string; option?: string },
 ): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (FOR_PEOPLE.includes(error.name)) return error.message;
@@ -27,9 +27,9 @@ export function explainStartFailure(
     return `${path} may not be used by this user (${code}, ${syscall})`;
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} is in use: stop what listens there, or choose another one with --port`;
+      return `port ${port} is in use: stop what listens there, or choose another one with ${option}`;
     case 'EACCES':
-      return `port ${port} may not be opened by this user: choose one above 1023 with --port`;
+      return `port ${port} may not be opened by this user: choose one above 1023 with ${option}`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

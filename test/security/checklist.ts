@@ -276,7 +276,7 @@ export const INPUT: Record<string, Row> = {
     attack: 'keys of stored data',
     shown: [
       [INSIDE, 'comes back as it was'],
-      [LINK, 'keep a property named __proto__'],
+      ['src/link/protocol.test.ts', 'keep a property named __proto__'],
     ],
   },
   N07: {
@@ -353,7 +353,7 @@ export const FILES: Record<string, Row> = {
     attack: 'an object store that lies, hangs or never ends, or whoever answers in its place',
     shown: [
       [FAULTY_STORE, 'is no trace: %s'],
-      [FAULTY_STORE, 'costs no memory when the refusal has no end'],
+      [FAULTY_STORE, 'is not read on when the refusal has no end'],
       [FAULTY_STORE, 'is none unless a store has taken it'],
       [FAULTY_STORE, 'that hangs is waited for once by all who ask'],
     ],
@@ -436,7 +436,7 @@ export const WORKERS: Record<string, Row> = {
     attack: 'forged messages of a worker',
     shown: [
       [FORGED, 'changes nothing, and the honest worker goes on'],
-      [LINK, 'an unknown kind'],
+      ['src/link/misbehaving-worker.test.ts', 'an unknown kind'],
       [LINK, 'refuses %s before the handshake'],
     ],
   },

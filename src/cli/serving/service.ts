@@ -8,17 +8,19 @@ import type { CatalogEntry } from '../../core/catalog.js';
 import { type FaultPoint, faultPoint } from '../../core/fault-point.js';
 import type { Log } from '../../core/log.js';
 import type { EngineObserver } from '../../engine.js';
-import { createServer } from '../../http/index.js';
+import { createServer, openProbes, type Probes } from '../../http/index.js';
 import { FailureLog, Metrics, registeredSpans, unheardSdk } from '../../telemetry/index.js';
 import { Traces } from '../../trace/index.js';
 import { findWorkflowFiles } from '../../worker/loading/discover.js';
 import { type ServerSettings, traceStore } from '../options.js';
 import { shutDown } from '../shutdown.js';
+import { explainStartFailure, StartError } from '../start-failure.js';
 import type { ChosenEngine } from './chosen-engine.js';
 import { giveBackIdleMemory } from './idle-memory.js';
 import { openEmbedded } from './on-embedded.js';
 import { openTemporal } from './on-temporal.js';
 import { allowedConnections } from './open-files.js';
+import { scavengeAlone } from './scavenges.js';
 
 export interface ServiceOptions extends ServerSettings {
   /** Without it no worker is started here; they connect from elsewhere. */
@@ -31,6 +33,8 @@ export interface ServiceOptions extends ServerSettings {
 
 export interface Service {
   url: string;
+  /** Where probes have a port of their own, if they have. */
+  probesUrl?: string;
   /** Where the state of runs is, for people. */
   place: string;
   /**
@@ -74,7 +78,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     limits: { connections: allowedConnections() },
   });
   chosen.admitWorkers(server);
+  scavengeAlone();
   const idleMemory = giveBackIdleMemory();
+  let probes: Probes | undefined;
   let stopWorkers = async (_graceMs: number): Promise<void> => {};
 
   const stop = async (graceMs: number): Promise<void> => {
@@ -90,26 +96,48 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         drains('drainServer', () => serverClosed!),
         drains('drainTraces', () => traces.close()),
         drains('drainEngine', () => engine.close()),
+        // Those who ask hear until the end that it shuts down.
+        async () => probes?.close(),
       ],
       graceMs,
     );
   };
 
+  const probesOn = (port: number) => {
+    const host = listenHost(options);
+    return openProbes({ host, port, whyNotReady: () => server.whyNotReady(), log }).catch(
+      (error: unknown) => {
+        const explained = explainStartFailure(error, { host, port, option: '--probe-port' });
+        throw explained === undefined ? error : new StartError(explained);
+      },
+    );
+  };
+
   try {
     await server.listen({ host: listenHost(options), port: options.port });
+    if (options.probePort !== undefined) probes = await probesOn(options.probePort);
   } catch (error) {
     await stop(0);
     throw error;
   }
   const { url } = server;
+  const probesUrl = probes?.url;
   const reached = chosen.reached();
-  if (workflows === undefined) return { url, place, ready: reached.then(() => undefined), failed, stop };
+  if (workflows === undefined)
+    return { url, probesUrl, place, ready: reached.then(() => undefined), failed, stop };
   const { supervisor, registered } = chosen.startWorkers({
     ...{ directory: workflows, watch: options.watch ?? false, serverUrl: url, traces },
   });
   stopWorkers = (graceMs) => supervisor.stop(graceMs);
   metrics.watchWorkers(() => supervisor.restarts());
-  return { url, place, ready: Promise.all([registered, reached]).then(([entries]) => entries), failed, stop };
+  return {
+    url,
+    probesUrl,
+    place,
+    ready: Promise.all([registered, reached]).then(([entries]) => entries),
+    failed,
+    stop,
+  };
 }
 
 /** A part of the shutdown, at whose end the process may be killed in tests. */

@@ -1,12 +1,12 @@
 /** Whether the process answers, and whether it can serve. Open to everybody: probes carry no token. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { PerdureError } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
 import type { RouteContext } from '../context.js';
 import { route } from '../operation.js';
+import { whyNotReady } from '../readiness.js';
 
-export function healthRoutes(app: FastifyInstance, { engine, isDraining }: RouteContext, log: Log): void {
+export function healthRoutes(app: FastifyInstance, context: RouteContext, log: Log): void {
   route(
     app,
     {
@@ -39,24 +39,12 @@ export function healthRoutes(app: FastifyInstance, { engine, isDraining }: Route
       },
     },
     async ({ reply }) => {
-      if (isDraining())
-        return reply.code(503).send({ status: 'unavailable', reason: 'the server is shutting down' });
-      try {
-        await engine.ready();
-      } catch (error) {
-        const reason = reasonOf(error);
-        if (!(error instanceof PerdureError)) log.error({ err: error }, 'the engine is not ready');
-        return reply.code(503).send({ status: 'unavailable', reason });
-      }
-      return reply.send({ status: 'ready' });
+      const reason = await whyNotReady(context, log);
+      return reason === undefined
+        ? reply.send({ status: 'ready' })
+        : reply.code(503).send({ status: 'unavailable', reason });
     },
   );
-}
-
-/** Anybody may ask, so only what is written for callers is told. A full disk has a word of its own, for alarms to match. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof PerdureError)) return 'the engine cannot serve';
-  return error.name === 'StorageFullError' ? 'storage-full' : error.message;
 }
 
 /** Behind the credentials, so that a test of a deployment shows that they work. */
