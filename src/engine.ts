@@ -331,9 +331,10 @@ export interface Engine {
 
   /**
    * The union of what its connected workers have, where the newest code wins; what the last ones had while none is
-   * connected. Undefined when nobody ever registered it.
+   * connected. Undefined when nobody ever registered it. As it was at `since` will do, by `performance.now()`; it is the same
+   * object as long as nothing changes.
    */
-  catalog(name: string): Promise<Catalog | undefined>;
+  catalog(name: string, since?: number): Promise<Catalog | undefined>;
 
   /** Those that were ever registered, whether a worker of theirs is connected or not. */
   catalogNames(): Promise<string[]>;

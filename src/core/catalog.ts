@@ -60,6 +60,9 @@ export interface AcceptedInputs {
   updates?: Record<string, Accepted>;
 }
 
+/** How old what is known of a catalog may be where a start is judged by it and made as it says. */
+export const RECENT_CATALOG_MS = 1_000;
+
 export interface RegisteredWorkflow {
   entry: CatalogEntry;
   settings: WorkflowSettings;

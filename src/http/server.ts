@@ -37,9 +37,11 @@ import { Malformed } from './door/malformed.js';
 import { UpgradableToWebSocketOnly } from './door/upgrade.js';
 import { Waits } from './door/waits.js';
 import { WrongTokens } from './door/wrong-tokens.js';
+import { localUrl } from './local-url.js';
 import { metricsRoutes, observeRequests } from './metrics.js';
 import { KnownPaths, notFound } from './not-found.js';
 import { collectOperations } from './operation.js';
+import { whyNotReady } from './readiness.js';
 import { backupRoutes } from './routes/backup.js';
 import { callbackRoutes } from './routes/callback.js';
 import { catalogRoutes } from './routes/catalog.js';
@@ -98,6 +100,8 @@ export interface HttpServer {
   readonly routes: readonly string[];
   /** The server underneath, for what else shares its port. */
   readonly raw: Server;
+  /** As `/ready` tells it: undefined where it can serve, otherwise why not. */
+  whyNotReady(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -206,6 +210,7 @@ export function createServer(options: ServerOptions): HttpServer {
 
   return {
     raw: app.server,
+    whyNotReady: () => whyNotReady(context, log),
     get routes() {
       return paths.all();
     },
@@ -234,11 +239,6 @@ export function createServer(options: ServerOptions): HttpServer {
       }
     },
   };
-}
-
-function localUrl({ address, port, family }: AddressInfo): string {
-  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`;
-  return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`;
 }
 
 function createApp(

@@ -1,5 +1,5 @@
 /** Finds what a start names: the workflow in its catalog, by name or alias, and whether the input fits it. */
-import type { Catalog, RegisteredWorkflow } from '../core/catalog.js';
+import { type Catalog, RECENT_CATALOG_MS, type RegisteredWorkflow } from '../core/catalog.js';
 import { PerdureError } from '../core/errors.js';
 import type { Engine } from '../engine.js';
 import { groundsForInput, inputAsTaken } from './schema/grounds.js';
@@ -15,7 +15,30 @@ export class StartTargets {
 
   /** The workflow type that `name` stands for. @throws CatalogNotAvailableError, UnsupportedWorkflowError, ValidationError */
   async resolve(catalogName: string, name: string, input: unknown): Promise<string> {
-    const target = this.targetOf(await this.engine.catalog(catalogName), catalogName, name);
+    // On a cluster the catalog of now has to be asked for.
+    const came = performance.now();
+    const recent = await this.engine.catalog(catalogName, came - RECENT_CATALOG_MS);
+    let refusal: unknown;
+    if (!this.isAlias(recent, name)) {
+      try {
+        return this.resolveIn(recent, catalogName, name, input);
+      } catch (error) {
+        refusal = error;
+      }
+    }
+    // Nobody is refused by what has changed meanwhile, and an alias may stand for another workflow now.
+    const now = await this.engine.catalog(catalogName, came);
+    if (now === recent && refusal !== undefined) throw refusal;
+    return this.resolveIn(now, catalogName, name, input);
+  }
+
+  private isAlias(catalog: Catalog | undefined, name: string): boolean {
+    const target = catalog && this.targetsOf(catalog).get(name);
+    return target !== undefined && target.entry.name !== name;
+  }
+
+  private resolveIn(catalog: Catalog | undefined, catalogName: string, name: string, input: unknown): string {
+    const target = this.targetOf(catalog, catalogName, name);
     const { name: workflowType } = target.entry;
     const grounds = groundsForInput(target);
     this.payloads.check(grounds, inputAsTaken(input, grounds), 'input', `workflow "${workflowType}"`);

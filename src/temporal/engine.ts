@@ -224,8 +224,8 @@ export class TemporalEngine implements Engine {
     await this.#runs.look(run);
   }
 
-  catalog(name: string): Promise<Catalog | undefined> {
-    return this.#catalogs.get(name);
+  catalog(name: string, since?: number): Promise<Catalog | undefined> {
+    return this.#catalogs.get(name, since);
   }
 
   catalogNames(): Promise<string[]> {

@@ -2,12 +2,18 @@
  * Which calls to the cluster each operation takes, counted and not timed.
  * The lists are what they are today. Whoever makes one longer sees it here and says why; who makes one shorter shortens it.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { RECENT_CATALOG_MS } from '../../src/core/catalog.js';
 import { createServer, type HttpServer } from '../../src/http/index.js';
 import { Cluster, type WorkflowService } from '../../src/temporal/cluster/connection.js';
 import { Deployed } from './deployed.js';
 import { describeTemporal } from './required.js';
+
+const CATALOG_IS_OLD_MS = RECENT_CATALOG_MS + 100;
+/** On a machine that others use too, one start may be that long after the other. */
+const PATIENCE = { timeout: 20_000, interval: 0 };
 
 const WORKFLOW = `
 import { workflow, condition, defineQuery, defineSignal, defineUpdate, setHandler } from 'perdure';
@@ -63,21 +69,21 @@ describeTemporal('calls to the cluster', () => {
 
   test('a run that is waited for: its start and its end', async () => {
     const body = { workflowName: 'echo', input: { n: 7 } };
-    const calls = await callsOf(async () =>
-      expect((await ask('/workflow/run', body)).output).toEqual({ n: 7 }),
-    );
-    expect(calls).toEqual([
-      'describeWorkflowExecution of the catalog',
-      'startWorkflowExecution',
-      'getWorkflowExecutionHistory',
-    ]);
+    const run = async () => expect((await ask('/workflow/run', body)).output).toEqual({ n: 7 });
+    const calls = ['startWorkflowExecution', 'getWorkflowExecutionHistory'];
+    await pause(CATALOG_IS_OLD_MS);
+    expect(await callsOf(run)).toEqual(['describeWorkflowExecution of the catalog', ...calls]);
+    await vi.waitFor(async () => expect(await callsOf(run)).toEqual(calls), PATIENCE);
   });
 
   test('a start', async () => {
-    expect(await callsOf(() => ask('/workflow/start', { workflowName: 'echo', input: 1 }))).toEqual([
+    const start = () => ask('/workflow/start', { workflowName: 'echo', input: 1 });
+    await pause(CATALOG_IS_OLD_MS);
+    expect(await callsOf(start)).toEqual([
       'describeWorkflowExecution of the catalog',
       'startWorkflowExecution',
     ]);
+    await vi.waitFor(async () => expect(await callsOf(start)).toEqual(['startWorkflowExecution']), PATIENCE);
   });
 
   test('the result of a run that this server has started, and of one that it has not', async () => {

@@ -11,11 +11,9 @@
 
 import { hostname } from 'node:os';
 import type { Connection } from '@temporalio/client';
-import type * as protocol from '@temporalio/proto';
 import type { Abort } from '../../core/abort.js';
 import { PerdureError } from '../../core/errors.js';
 import { type Log, silentLog } from '../../core/log.js';
-import { wellFormed } from '../translate/well-formed.js';
 import {
   CODE,
   detailsOf,
@@ -26,6 +24,9 @@ import {
   unavailable,
 } from './errors.js';
 import { loadPeer } from './peers.js';
+import { type Protos, type Try, type WorkflowService, workflowService } from './service.js';
+
+export type { WorkflowService };
 
 export interface TemporalSettings {
   /** `host:port`. */
@@ -42,9 +43,6 @@ export const DEFAULT_TEMPORAL_SETTINGS: TemporalSettings = {
   address: '127.0.0.1:7233',
   namespace: 'default',
 };
-
-type Protos = typeof protocol;
-export type WorkflowService = protocol.temporal.api.workflowservice.v1.WorkflowService;
 
 export interface CallOptions {
   /** How long one try may take. */
@@ -86,8 +84,8 @@ export class Cluster {
   readonly namespace: string;
   /** Who is named in the histories as the author of what this server asked for. */
   readonly identity = `perdure@${hostname()}:${process.pid}`;
-  readonly #calls = new Set<AbortController>();
-  readonly #service: WorkflowService;
+  readonly #tries = new Set<Try>();
+  readonly #begin: (deadline: number) => Try;
   /** Since when no call was answered. */
   #awaySince: number | undefined;
   /** Since when there is a connection, and when there last was one. */
@@ -111,7 +109,7 @@ export class Cluster {
     private readonly log: Log,
   ) {
     this.namespace = settings.namespace;
-    this.#service = sendingWellFormed(connection.workflowService);
+    this.#begin = workflowService(connection, protos, settings);
     this.#followConnection();
   }
 
@@ -171,7 +169,7 @@ export class Cluster {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const call of this.#calls) call.abort();
+    for (const one of this.#tries) one.cancel();
     await this.connection.close();
   }
 
@@ -206,20 +204,15 @@ export class Cluster {
     timeoutMs: number,
     abort: Abort | undefined,
   ): Promise<T> {
-    // The connection never lets go of a signal it was given, so each call has one of its own.
-    const call = new AbortController();
-    const end = () => call.abort();
-    this.#calls.add(call);
+    const one = this.#begin(Date.now() + timeoutMs);
+    const end = () => one.cancel();
+    this.#tries.add(one);
     abort?.addEventListener('abort', end, { once: true });
     try {
-      const { connection } = this;
-      const answer = connection.withAbortSignal(call.signal, () =>
-        connection.withDeadline(Date.now() + timeoutMs, () => ask(this.#service)),
-      );
       if (abort?.aborted) end();
-      return await answer;
+      return await ask(one.service);
     } finally {
-      this.#calls.delete(call);
+      this.#tries.delete(one);
       abort?.removeEventListener('abort', end);
     }
   }
@@ -253,18 +246,6 @@ function pause(ms: number, abort: Abort | undefined): Promise<void> {
     };
     const timer = setTimeout(end, ms);
     abort?.addEventListener('abort', end, { once: true });
-  });
-}
-
-/** The same service, whose requests leave with well-formed texts. */
-function sendingWellFormed(service: WorkflowService): WorkflowService {
-  type Method = (request: object) => Promise<unknown>;
-  return new Proxy(service, {
-    get(target, name, receiver) {
-      const method: unknown = Reflect.get(target, name, receiver);
-      if (typeof method !== 'function') return method;
-      return (request: object) => (method as Method).call(target, wellFormed(request));
-    },
   });
 }
 

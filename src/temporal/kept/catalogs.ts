@@ -8,6 +8,7 @@
 import {
   type Catalog,
   type CatalogEntry,
+  RECENT_CATALOG_MS,
   type RegisteredWorkflow,
   variantsOf,
   type WorkflowSettings,
@@ -46,8 +47,6 @@ interface Looked {
   at: number;
 }
 
-/** A registration that was looked at so long ago is looked at again before anything is decided by it. */
-const FRESH_MS = 250;
 const ASKED_AGAIN_MS = 1_000;
 /** While no worker answers, callers are not kept waiting each time. */
 const ASKED_AGAIN_AFTER_SILENCE_MS = 5_000;
@@ -65,9 +64,9 @@ export class Catalogs {
     private readonly runs: Runs,
   ) {}
 
-  /** Undefined when nobody ever registered it. */
-  async get(name: string): Promise<Catalog | undefined> {
-    return (await this.#look(name))?.catalog;
+  /** Undefined when nobody ever registered it. As it was at `since` will do. */
+  async get(name: string, since = performance.now()): Promise<Catalog | undefined> {
+    return (await this.#since(since, name))?.catalog;
   }
 
   async workflow(catalog: string, workflowType: string): Promise<RegisteredWorkflow | undefined> {
@@ -81,9 +80,14 @@ export class Catalogs {
 
   /** What is known of the catalog, and was learnt just now if it does not have the workflow. */
   async #having(catalog: string, workflowType: string): Promise<Known | undefined> {
-    const { known, at } = this.#looked.get(catalog) ?? { known: undefined, at: Number.NEGATIVE_INFINITY };
-    const isFresh = performance.now() - at < FRESH_MS;
-    return isFresh && known?.byName.has(workflowType) ? known : this.#look(catalog);
+    const now = performance.now();
+    const known = await this.#since(now - RECENT_CATALOG_MS, catalog);
+    return known?.byName.has(workflowType) ? known : this.#since(now, catalog);
+  }
+
+  async #since(since: number, name: string): Promise<Known | undefined> {
+    const looked = this.#looked.get(name);
+    return looked && looked.at > since ? looked.known : this.#look(name);
   }
 
   async executionOf(catalog: string, workflowType: string): Promise<Execution> {

@@ -2,7 +2,7 @@
  * Waiting for runs to close. However many wait for one run, the cluster is asked once; when the last of them has left,
  * it is not asked any more.
  */
-import type { Abort } from '../../core/abort.js';
+import { type Abort, PlainAbort } from '../../core/abort.js';
 import type { HistoryEvent } from '../../core/history/event.js';
 import { STATUS_OF_CLOSE_EVENT } from '../../core/run/run.js';
 import type { RunRef } from '../../engine.js';
@@ -20,7 +20,7 @@ export interface Close {
 
 interface Watch {
   waiting: number;
-  abort: AbortController;
+  abort: PlainAbort;
   closed: Promise<Close>;
   /** The cluster has answered, so there is nothing left to call off. */
   isAnswered: boolean;
@@ -74,8 +74,8 @@ export class CloseWatch {
   #watch(run: RunRef): Watch {
     const known = this.#watches.get(keyOf(run));
     if (known) return known;
-    const abort = new AbortController();
-    const watch = { waiting: 0, abort, closed: this.#poll(run, abort.signal), isAnswered: false };
+    const abort = new PlainAbort();
+    const watch = { waiting: 0, abort, closed: this.#poll(run, abort), isAnswered: false };
     watch.closed.then(
       () => {
         watch.isAnswered = true;
@@ -88,12 +88,11 @@ export class CloseWatch {
   }
 
   #end(run: RunRef, watch: Watch): void {
-    // An abort makes an error with a stack, which every run would pay for.
     if (!watch.isAnswered) watch.abort.abort();
     if (this.#watches.get(keyOf(run)) === watch) this.#watches.delete(keyOf(run));
   }
 
-  async #poll({ workflowId, runId }: RunRef, abort: AbortSignal): Promise<Close> {
+  async #poll({ workflowId, runId }: RunRef, abort: Abort): Promise<Close> {
     const { namespace } = this.cluster;
     let token: Uint8Array | undefined;
     for (;;) {
