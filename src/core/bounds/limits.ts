@@ -209,6 +209,9 @@ export const MAX_LONG_POLL_MS = 60_000;
 /** About how much of a history one page reads: a page of large events has fewer of them than were asked for. */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
+/** The same of what a stream reads at a time: its readers take it in small frames, and it is in memory until they have. */
+export const STREAM_PAGE_BYTES = 1024 * 1024;
+
 /** Issues listed in one answer; a reader does not act on more. */
 export const MAX_ISSUES = 100;
 

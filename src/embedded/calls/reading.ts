@@ -2,6 +2,7 @@
  * What callers read: descriptions, outcomes, histories, the run list. Answered from what is committed, so nothing is
  * seen before it is on disk; callers who wait are woken by the commit that holds what they wait for.
  */
+import { TimeSlices } from '../../core/bounds/time-slices.js';
 import { PerdureError } from '../../core/errors.js';
 import type { Paused } from '../../core/run/pause.js';
 import { versionFromText } from '../../core/run/version.js';
@@ -30,8 +31,9 @@ export class Reading {
   #stopped: Error | undefined;
 
   constructor(private readonly kernel: Kernel) {
-    this.#forEvents = new Waiters(kernel.scheduler);
-    this.#forClose = new Waiters(kernel.scheduler);
+    const slices = new TimeSlices(kernel.scheduler);
+    this.#forEvents = new Waiters(kernel.scheduler, slices);
+    this.#forClose = new Waiters(kernel.scheduler, slices);
   }
 
   committed(runs: Iterable<ActiveRun>): void {
@@ -139,9 +141,7 @@ export class Reading {
   async history(selector: RunSelector, options: HistoryOptions): Promise<HistoryPage> {
     const { afterEventId, limit, maxBytes, waitMs = 0, abort } = options;
     const until = this.kernel.clock.monotonicMs() + waitMs;
-    const pinned = { workflowId: selector.workflowId, runId: this.kernel.runs.selectRow(selector).run_id };
-    for (;;) {
-      const row = this.kernel.runs.selectRow(pinned);
+    for (let row = this.kernel.runs.selectRow(selector); ; ) {
       const events = this.kernel.tables.history.read(row.key, afterEventId, limit, maxBytes);
       const isClosed = row.closed_at !== null;
       const page = (ended: boolean): HistoryPage => ({ runId: row.run_id, events, ended });
@@ -153,6 +153,9 @@ export class Reading {
       if (!(await this.#forEvents.wait(row.run_id, until - this.kernel.clock.monotonicMs(), abort)))
         return page(false);
       this.#requireRunning();
+      // Who has left takes nothing; and when the server drains an empty page loses nothing, since callers go on after it.
+      if (abort?.aborted) return page(false);
+      row = this.kernel.runs.selectRow({ workflowId: row.workflow_id, runId: row.run_id });
     }
   }
 

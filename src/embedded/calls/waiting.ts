@@ -1,12 +1,23 @@
 /** Callers that wait for something of a run to be on disk: its next event, or its end. */
 import type { Abort } from '../../core/abort.js';
+import { AT_ONCE, type TimeSlices } from '../../core/bounds/time-slices.js';
 import type { Scheduler } from '../../core/clock.js';
 import { TurnoverMap } from '../../core/values/turnover.js';
 
-export class Waiters<T> {
-  readonly #byRun = new TurnoverMap<string, Set<(value: T | undefined) => void>>();
+interface Waiter<T> {
+  /** It is answered now. */
+  finish(value: T | undefined): void;
+  /** It is answered in a slice of its own, or when aborted: a server that ends answers all it can. */
+  finishInSlice(value: T): void;
+}
 
-  constructor(private readonly scheduler: Scheduler) {}
+export class Waiters<T> {
+  readonly #byRun = new TurnoverMap<string, Set<Waiter<T>>>();
+
+  constructor(
+    private readonly scheduler: Scheduler,
+    private readonly slices: TimeSlices,
+  ) {}
 
   /** Resolves to what the run is woken with, or to undefined after `waitMs`, when aborted, or when all are let go. */
   wait(runId: string, waitMs: number, abort?: Abort): Promise<T | undefined> {
@@ -17,17 +28,31 @@ export class Waiters<T> {
         waiters = new Set();
         this.#byRun.set(runId, waiters);
       }
-      const finish = (value: T | undefined) => {
+      const leave = () => {
         timer.cancel();
         abort?.removeEventListener('abort', letGo);
-        waiters.delete(finish);
+        waiters.delete(waiter);
         if (waiters.size === 0) this.#byRun.delete(runId);
-        resolve(value);
       };
-      const letGo = () => finish(undefined);
+      const waiter: Waiter<T> = {
+        finish(value) {
+          leave();
+          resolve(value);
+        },
+        finishInSlice: (value) => {
+          leave();
+          const answer = () => resolve(value);
+          abort?.addEventListener('abort', answer, { once: true });
+          void this.slices.take().then(() => {
+            abort?.removeEventListener('abort', answer);
+            answer();
+          });
+        },
+      };
+      const letGo = () => waiter.finish(undefined);
       const timer = this.scheduler.after(waitMs, letGo);
       abort?.addEventListener('abort', letGo, { once: true });
-      waiters.add(finish);
+      waiters.add(waiter);
     });
   }
 
@@ -37,15 +62,20 @@ export class Waiters<T> {
 
   wake(runId: string, value: T): void {
     const waiters = this.#byRun.get(runId);
-    if (waiters) for (const finish of [...waiters]) finish(value);
+    if (!waiters) return;
+    const isCrowd = waiters.size > AT_ONCE;
+    for (const waiter of [...waiters]) {
+      if (isCrowd) waiter.finishInSlice(value);
+      else waiter.finish(value);
+    }
   }
 
   letGo(runId: string): void {
     const waiters = this.#byRun.get(runId);
-    if (waiters) for (const finish of [...waiters]) finish(undefined);
+    if (waiters) for (const { finish } of [...waiters]) finish(undefined);
   }
 
   letAllGo(): void {
-    for (const waiters of [...this.#byRun.values()]) for (const finish of [...waiters]) finish(undefined);
+    for (const waiters of [...this.#byRun.values()]) for (const { finish } of [...waiters]) finish(undefined);
   }
 }

@@ -67,6 +67,28 @@ it('handles no more in a round that has taken its time', async () => {
   expect(handled).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
+it('counts what calls compute behind an await, as most of them do, and what they write at the next tick', async () => {
+  let now = 0;
+  const pace = new Pace(new Inflow(), () => now);
+  const handled: number[] = [];
+  for (let i = 0; i < 128; i++) pace.enter(() => {});
+  for (let i = 0; i < 40; i++)
+    pace.enter(async () => {
+      for (let hop = 0; hop < 10; hop++) await undefined;
+      process.nextTick(() => {
+        now += 15;
+        handled.push(i);
+      });
+    });
+  let most = 0;
+  for (let before = 0; handled.length < 40; before = handled.length) {
+    await round();
+    most = Math.max(most, handled.length - before);
+  }
+  expect(most).toBe(2);
+  expect(handled).toEqual(Array.from({ length: 40 }, (_, i) => i));
+});
+
 it('does not call again what failed, nor forget those behind it', async () => {
   const pace = new Pace(new Inflow());
   const handled: string[] = [];

@@ -73,18 +73,22 @@ export class Pace {
     if (this.#waiting.length === 0) return;
     this.#schedule();
     if (this.inflow.mayWait(this.#since)) return;
-    this.#handleWaiting();
-    this.#since = this.now();
+    this.#computedMs ??= this.computedMs();
+    queueMicrotask(this.#handleNext);
   }
 
-  #handleWaiting(): void {
-    this.#computedMs ??= this.computedMs();
-    try {
-      while (this.#handled < this.#waiting.length && this.#hasRoom()) this.#waiting[this.#handled++]!();
-    } finally {
+  /** The next one comes when all is computed that this one can go on with by itself: the most of a call is behind an `await`. */
+  readonly #handleNext = (): void => {
+    if (this.#handled === this.#waiting.length || !this.#hasRoom()) {
       this.#waiting.splice(0, this.#handled);
+      this.#since = this.now();
+      return;
     }
-  }
+    const handle = this.#waiting[this.#handled++]!;
+    // Node calls this when no microtask is left; also when the call fails.
+    process.nextTick(queueMicrotask, this.#handleNext);
+    handle();
+  };
 
   /**
    * Fewer calls for the next round when this one has cost too much, and more when it was full and cheap. What a round

@@ -28,7 +28,7 @@ class SpendingRun {
   readonly feed = new CostFeed(new CostLooks(this.engine), RUN);
 
   async told(): Promise<{ total: string | undefined; counts: number[] }> {
-    await this.feed.look(true);
+    this.feed.take(await this.feed.look(true));
     const counts: number[] = [];
     let total: string | undefined;
     for (let frame = this.feed.next(); frame; frame = this.feed.next()) {
@@ -74,7 +74,7 @@ describe('a reader of what a run spends', () => {
   it('loses nothing when a look comes while it still has untold ones', async () => {
     const run = new SpendingRun();
     run.say(1, 700);
-    await run.feed.look(true);
+    run.feed.take(await run.feed.look(true));
     run.feed.next();
     expect(run.feed.hasMore).toBe(true);
     run.say(2, 1);

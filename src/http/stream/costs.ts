@@ -18,7 +18,7 @@ const SHARED_PER_READ = 10;
 const RECORDS_PER_FRAME = 500;
 
 /** What a run had spent when it was looked at. */
-interface Spent {
+export interface Spent {
   records: CostRecord[];
   sum: Sum;
 }
@@ -82,8 +82,12 @@ export class CostFeed {
     return this.#untold.length > 0;
   }
 
-  async look(isLast: boolean): Promise<void> {
-    const { records, sum } = await this.looks.read(this.run, isLast);
+  look(isLast: boolean): Promise<Spent> {
+    return this.looks.read(this.run, isLast);
+  }
+
+  /** What was seen is to be told. */
+  take({ records, sum }: Spent): void {
     this.#sum = sum;
     for (const record of this.#fresh(records)) this.#untold.push(record);
   }

@@ -45,23 +45,28 @@ export class Batch {
     this.last = events.at(-1)!.id;
   }
 
+  /** Whether the event after `cursor` is in this batch. */
+  holds(cursor: number): boolean {
+    return cursor >= this.after && cursor < this.last;
+  }
+
   /** The frame that goes on after event `cursor`; undefined when that is not in this batch. */
   frameAfter(cursor: number, form: Form): Frame | undefined {
-    if (cursor < this.after || cursor >= this.last) return undefined;
+    if (!this.holds(cursor)) return undefined;
     const frames = this.#frames[(form.includePayloads ? 2 : 0) + (form.hasRunInIds ? 1 : 0)]!;
     for (let frame = frames.at(-1); frame === undefined || frame.last <= cursor; frame = frames.at(-1)) {
       frames.push(this.#encode(frame?.last ?? this.after, form));
     }
     const frame = frames.find(({ last }) => last > cursor)!;
-    // Whoever stands in the middle of a shared frame gets its own.
-    return frame.after === cursor ? frame : this.#encode(cursor, form);
+    // Whoever stands in the middle of a shared frame gets the rest of it, and shares the next one.
+    return frame.after === cursor ? frame : this.#encode(cursor, form, frame.last);
   }
 
-  #encode(after: number, { includePayloads, hasRunInIds }: Form): Frame {
+  #encode(after: number, { includePayloads, hasRunInIds }: Form, end = this.last): Frame {
     const texts: string[] = [];
     let length = 0;
     let last = after;
-    for (let i = after - this.after; i < this.events.length && length < FRAME_BYTES; i++) {
+    for (let i = after - this.after; last < end && length < FRAME_BYTES; i++) {
       const text = singleLine(wireEvent(this.events[i]!, { includePayloads, steps: this.steps }));
       texts.push(text);
       length += text.length;

@@ -15,8 +15,9 @@ const FORM = { includePayloads: false, hasRunInIds: false };
 /** A run that grows when the test says so. */
 class GrowingRun {
   readonly events: HistoryEvent[] = [];
-  /** How often somebody has asked for what comes next. */
+  /** How often somebody has asked for what comes next, and for what is there. */
   waits = 0;
+  reads = 0;
   #hasEnded = false;
   #failure: Error | undefined;
   readonly #grown = new EventEmitter().setMaxListeners(0);
@@ -52,6 +53,7 @@ class GrowingRun {
     history: async (_run: unknown, options: HistoryOptions): Promise<HistoryPage> => {
       const { afterEventId, limit, waitMs = 0, abort } = options;
       if (waitMs > 0) this.waits++;
+      else this.reads++;
       while (this.events.length <= afterEventId && waitMs > 0 && !abort?.aborted) {
         const isLapsed = await new Promise<boolean>((resolve) => {
           this.#grown.once('grown', (lapses = false) => resolve(lapses));
@@ -111,7 +113,7 @@ function follow(run: GrowingRun, tails: Tails, withCosts = false, stallMs = 60_0
   const tail = tails.of(RUN, { historyLength: run.events.length, isOpen: true });
   let isOver = false;
   const reader = new Reader({
-    ...{ engine: run.engine, run: RUN, cursor: 0, form: FORM, tail },
+    ...{ cursor: 0, form: FORM, tail },
     ...(withCosts && { costs: new CostFeed(new CostLooks(run.engine), RUN) }),
     response: socket as unknown as ServerResponse,
     ...{ keepaliveMs: 60_000, stallMs },
@@ -207,6 +209,83 @@ describe('readers that have all there is', () => {
   });
 });
 
+describe('a crowd that has fallen behind', () => {
+  /** One batch is on its way to them, and two more come, which one that is faster gets. */
+  async function crowdBehind(run: GrowingRun, tails: Tails, size: number) {
+    run.grow(1);
+    const fast = follow(run, tails);
+    const crowd = Array.from({ length: size }, () => follow(run, tails));
+    const all = [fast, ...crowd];
+    await until(() => all.every(({ socket }) => socket.eventIds.length === 1), 'the first');
+    for (const { socket } of crowd) socket.isFull = true;
+    for (const total of [3, 5, 7]) {
+      run.grow(2);
+      await until(() => fast.socket.eventIds.length === total, 'the batch');
+    }
+    run.reads = 0;
+    return all.map(({ socket }) => socket);
+  }
+
+  it('has what it lacks read once, of which nothing is kept', async () => {
+    const run = new GrowingRun();
+    const tails = new Tails(run.engine);
+    const sockets = await crowdBehind(run, tails, 50);
+    for (const socket of sockets) socket.drain();
+    await until(() => sockets.every(({ eventIds }) => eventIds.length === 7), 'all');
+    for (const { eventIds } of sockets) expect(eventIds).toEqual(upTo(7));
+    expect(run.reads).toBe(1);
+    await new Promise(setImmediate);
+    expect(tails.of(RUN, { historyLength: 7, isOpen: true }).past.isKept).toBe(false);
+    for (const socket of sockets) socket.close();
+  });
+
+  it('has it kept for none who does not take it', async () => {
+    const run = new GrowingRun();
+    const tails = new Tails(run.engine);
+    const sockets = await crowdBehind(run, tails, 10);
+    run.grow(10_000);
+    for (const socket of sockets) socket.drain(true);
+    await until(() => run.reads > 0, 'the read');
+    for (let round = 0; round < 20; round++) await new Promise(setImmediate);
+    expect(tails.of(RUN, { historyLength: 10_007, isOpen: true }).past.isKept).toBe(false);
+    for (const socket of sockets) socket.close();
+  });
+
+  it('is told when it cannot be read', async () => {
+    const run = new GrowingRun();
+    const tails = new Tails(run.engine);
+    const sockets = await crowdBehind(run, tails, 10);
+    run.engine.history = () => Promise.reject(new Error('the disk is gone'));
+    for (const socket of sockets) socket.drain();
+    await until(() => sockets.slice(1).every(({ destroyed }) => destroyed), 'the end');
+    for (const { text } of sockets.slice(1)) expect(text).toContain('failed: the disk is gone');
+    sockets[0]!.close();
+  });
+
+  it('lets others be heard while it is read to', async () => {
+    const run = new GrowingRun();
+    const sockets = await crowdBehind(run, new Tails(run.engine), 100);
+    let written = 0;
+    for (const socket of sockets) {
+      const write = socket.write.bind(socket);
+      socket.write = (bytes) => {
+        for (const end = performance.now() + 1; performance.now() < end; );
+        written++;
+        return write(bytes);
+      };
+    }
+    for (const socket of sockets) socket.drain();
+    let most = 0;
+    while (!sockets.every(({ eventIds }) => eventIds.length === 7)) {
+      const before = written;
+      await new Promise(setImmediate);
+      most = Math.max(most, written - before);
+    }
+    expect(most).toBeLessThan(30);
+    for (const socket of sockets) socket.close();
+  });
+});
+
 describe('a reader that takes nothing for a while', () => {
   it.each([1, 2, 5])('misses none of %d batches that a faster one gets meanwhile', async (batches) => {
     const run = new GrowingRun();
@@ -270,14 +349,18 @@ describe('a reader that takes nothing for a while', () => {
       return { ...RUN, budget: null };
     };
     const { socket, isOver } = follow(run, new Tails(run.engine), true);
+    await until(() => socket.eventIds.length === 1, 'the event');
+    socket.drain(true);
     await until(() => socket.costs.length > 0, 'the first frame');
     socket.drain(true);
     await until(() => socket.costs.length > 1, 'the second frame');
     await new Promise(setImmediate);
     expect(socket.costs).toEqual([500, 500]);
-    run.end();
     socket.drain(true);
     await until(() => socket.costs.length > 2, 'the third frame');
+    run.end();
+    socket.drain(true);
+    await until(() => socket.eventIds.length === 2, 'the last event');
     await new Promise(setImmediate);
     expect(socket.costs).toEqual([500, 500, 500]);
     expect(socket.text).not.toContain('event: done');
@@ -285,6 +368,36 @@ describe('a reader that takes nothing for a while', () => {
     await until(isOver, 'the end');
     expect(socket.costs).toEqual([500, 500, 500, 200]);
     expect(socket.text.indexOf('event: done')).toBeGreaterThan(socket.text.lastIndexOf('event: cost'));
+  });
+
+  it('lets others be heard while a crowd is told what the run spends, however fast it takes that', async () => {
+    const run = new GrowingRun();
+    const place = { at: 1, stepName: 's', activityId: '1', attempt: 1 };
+    const records = Array.from({ length: 2_000 }, () => ({ ...costOf({ amount: 1 }), ...place }));
+    run.engine.cost = async (_run, _scope, take) => {
+      take({ ...RUN, workflowType: 't', records });
+      return { ...RUN, budget: null };
+    };
+    const tails = new Tails(run.engine);
+    let written = 0;
+    const crowd = Array.from({ length: 20 }, () => {
+      const { socket } = follow(run, tails, true);
+      const write = socket.write.bind(socket);
+      socket.write = (bytes) => {
+        written++;
+        process.nextTick(() => socket.drain(true));
+        return write(bytes);
+      };
+      return socket;
+    });
+    let most = 0;
+    for (let before = written; crowd.some(({ costs }) => costs.length < 4); before = written) {
+      await new Promise(setImmediate);
+      most = Math.max(most, written - before);
+    }
+    // Each has one frame in a turn, and one turn in a round.
+    expect(most).toBeLessThanOrEqual(crowd.length);
+    for (const socket of crowd) socket.close();
   });
 
   it('gets what the run has spent last before the end of it, also when nobody has looked since', async () => {

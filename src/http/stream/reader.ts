@@ -8,11 +8,10 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { HistoryEvent } from '../../core/history/event.js';
-import { invariant } from '../../core/invariant.js';
-import type { Engine, RunRef } from '../../engine.js';
-import { type NamedSteps, nameSteps } from '../wire/events.js';
+import type { NamedSteps } from '../wire/events.js';
 import { COST_LOOK_MS, type CostFeed } from './costs.js';
-import { Batch, doneFrame, type Form, KEEPALIVE_FRAME } from './frames.js';
+import { doneFrame, type Form, KEEPALIVE_FRAME } from './frames.js';
+import type { PastPage } from './past.js';
 import type { Follower, Tail } from './tail.js';
 
 /** Pages of a reader that catches up grow from the one to the other while it takes all of them. */
@@ -20,8 +19,6 @@ const FIRST_PAGE_EVENTS = 16;
 const MAX_PAGE_EVENTS = 256;
 
 export interface ReaderOptions {
-  engine: Engine;
-  run: RunRef;
   cursor: number;
   form: Form;
   tail: Tail;
@@ -94,27 +91,27 @@ export class Reader implements Follower {
 
   /** One page that the tail does not have any more. */
   async #catchUp(): Promise<void> {
-    const { engine, run } = this.options;
+    const { past, slices } = this.options.tail;
     this.#isCatchingUp = true;
-    // Reading, writing down and handing over can all be done without waiting for anything: a long history would keep
-    // everybody else waiting until its end.
-    await new Promise(setImmediate);
-    if (this.#isOver) return;
+    past.enter();
     try {
-      const page = await engine.history(run, { afterEventId: this.cursor, limit: this.#pageEvents });
-      invariant(page.events.length > 0, `run ${run.runId} has no event after ${this.cursor}`);
-      await nameSteps(engine, run, page, this.#steps);
-      if (!this.#isOver) this.#sendPage(page.events, page.ended);
+      // Reading, writing down and handing over can all be done without waiting for anything: a long history would keep
+      // everybody else waiting until its end.
+      await slices.wait();
+      if (!this.#isOver && !this.#isFull) {
+        const page = await past.pageAfter(this.cursor, this.#pageEvents, this.#steps);
+        if (!this.#isOver) this.#sendPage(page);
+      }
     } catch (error) {
       this.#finish(this.options.describeError(error));
     }
     this.#isCatchingUp = false;
     this.wake();
+    past.leave();
   }
 
-  #sendPage(events: HistoryEvent[], ended: boolean): void {
-    const { run, form, tail } = this.options;
-    const batch = new Batch(run.runId, events, this.#steps);
+  #sendPage({ batch, terminal }: PastPage): void {
+    const { form, tail } = this.options;
     const before = this.cursor;
     while (!this.#isFull && this.cursor < batch.last) {
       const frame = batch.frameAfter(this.cursor, form)!;
@@ -124,8 +121,8 @@ export class Reader implements Follower {
     if (this.cursor < batch.last) {
       // The rest is read again, in a page of about what went through.
       this.#pageEvents = Math.max(1, Math.min(MAX_PAGE_EVENTS, 2 * (this.cursor - before)));
-    } else if (ended) {
-      this.#done(events.at(-1)!);
+    } else if (terminal) {
+      this.#done(terminal);
     } else {
       this.#pageEvents = Math.min(MAX_PAGE_EVENTS, 2 * this.#pageEvents);
     }
@@ -145,13 +142,17 @@ export class Reader implements Follower {
     if (!costs || this.#isOver || (!isLast && (this.#isLooking || this.#isFull || this.#isEnding))) return;
     this.#isLooking = true;
     try {
-      if (isLast || !costs.hasMore) await costs.look(isLast);
-      for (let frame = costs.next(); frame && !this.#isOver; frame = costs.next()) {
+      const spent = isLast || !costs.hasMore ? await costs.look(isLast) : undefined;
+      await this.options.tail.slices.wait();
+      if (spent) costs.take(spent);
+      // One frame in a slice. Of costs that are not the last the rest goes on when the reader takes again.
+      while (!this.#isOver) {
+        if (this.#isFull && !isLast) break;
+        if (this.#isFull) await this.#takesAgain();
+        const frame = costs.next();
+        if (frame === undefined) break;
         this.#write(frame);
-        if (!this.#isFull) continue;
-        // The last ones have to get through before the end; of others the rest goes on when the reader takes again.
-        if (!isLast) break;
-        await this.#takesAgain();
+        await this.options.tail.slices.wait();
       }
     } catch (error) {
       this.#finish(this.options.describeError(error));
@@ -179,7 +180,7 @@ export class Reader implements Follower {
     clearTimeout(this.#stall);
     this.#stall = undefined;
     if (this.options.costs?.hasMore) void this.#tellCosts();
-    this.wake();
+    void this.options.tail.slices.take().then(() => this.wake());
   }
 
   #watchStall(): void {

@@ -117,8 +117,6 @@ export class Streams {
     const { workflowId, runId, historyLength, status } = run;
     const { streamKeepaliveMs: keepaliveMs, streamStallMs: stallMs } = this.limits;
     const reader = new Reader({
-      engine: this.engine,
-      run: { workflowId, runId },
       cursor: eventId,
       form,
       tail: this.#tails.of({ workflowId, runId }, { historyLength, isOpen: status === 'running' }),

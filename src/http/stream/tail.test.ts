@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { TimeSlices } from '../../core/bounds/time-slices.js';
+import { systemScheduler } from '../../core/clock.js';
 import type { HistoryEvent } from '../../core/history/event.js';
 import type { Engine, HistoryPage } from '../../engine.js';
 import { Tail } from './tail.js';
@@ -12,7 +14,14 @@ test('followers are written to a few at a time, also where what is written leave
       ? Promise.resolve({ events: [event], ended: false } as unknown as HistoryPage)
       : new Promise(() => {});
   const known = { historyLength: 0, isOpen: true };
-  const tail = new Tail({ history } as unknown as Engine, { workflowId: 'a', runId: 'r' }, known, () => {});
+  const engine = { history } as unknown as Engine;
+  const tail = new Tail(
+    engine,
+    { workflowId: 'a', runId: 'r' },
+    known,
+    new TimeSlices(systemScheduler),
+    () => {},
+  );
   let inThisRound = 0;
   let mostInARound = 0;
   let written = 0;

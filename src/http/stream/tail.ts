@@ -2,24 +2,23 @@
  * The end of one run's history, read once for all who follow it.
  *
  * 1. However many readers a run has, each new batch is read from the engine once and encoded once per form.
- * 2. Only the latest batch is kept, and only until the last reader has it. Who needs older events reads them itself.
+ * 2. Only the latest batch is kept, and only until the last reader has it. Who needs older events reads them (past.ts).
  * 3. Without readers there is no tail: the wait in the engine ends with the last of them.
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { monotonicMs } from '../../core/clock.js';
+import { STREAM_PAGE_BYTES } from '../../core/bounds/limits.js';
+import { TimeSlices } from '../../core/bounds/time-slices.js';
+import { systemScheduler } from '../../core/clock.js';
 import type { HistoryEvent } from '../../core/history/event.js';
 import type { Engine, RunRef } from '../../engine.js';
 import { type NamedSteps, nameSteps } from '../wire/events.js';
 import { Batch } from './frames.js';
+import { Past } from './past.js';
 
 /** Events of one read, and so of one batch. */
 const PAGE_EVENTS = 200;
 /** After this time the engine is asked again; it bounds nothing that a caller sees. */
 const WAIT_MS = 60_000;
-/** How long the followers may be written to at a time. */
-const ROUND_MS = 10;
-/** Followers that are written to before a look at the time. */
-const AT_ONCE = 8;
 /** Names kept between batches; beyond, those that are needed are looked up again. */
 const MAX_NAMED_STEPS = 5_000;
 
@@ -33,6 +32,7 @@ export interface Follower {
 export class Tail {
   readonly #followers = new Set<Follower>();
   readonly #abort = new AbortController();
+  readonly past: Past;
   #steps: NamedSteps = new Map();
   #position: number;
   latest: Batch | undefined;
@@ -44,8 +44,10 @@ export class Tail {
     private readonly engine: Engine,
     private readonly run: RunRef,
     { historyLength, isOpen }: { historyLength: number; isOpen: boolean },
+    readonly slices: TimeSlices,
     private readonly onEmpty: () => void,
   ) {
+    this.past = new Past(engine, run);
     this.#position = historyLength;
     if (isOpen) void this.#follow();
   }
@@ -72,10 +74,11 @@ export class Tail {
         const page = await this.engine.history(this.run, {
           afterEventId: this.#position,
           limit: PAGE_EVENTS,
+          maxBytes: STREAM_PAGE_BYTES,
           waitMs: WAIT_MS,
           abort: signal,
         });
-        const { events, ended } = page;
+        const { events, ended, isCut } = page;
         if (events.length > 0) {
           // A new map: the batch before may still need the old one.
           if (this.#steps.size > MAX_NAMED_STEPS) this.#steps = new Map();
@@ -84,7 +87,7 @@ export class Tail {
         if (signal.aborted) return;
         await this.#take(events, ended ? (events.at(-1) ?? (await this.#lastEvent())) : undefined);
         // Readers whose socket was full for a moment get their turn before the next batch takes the place of this one.
-        if (events.length === PAGE_EVENTS) await nextRound();
+        if (isCut || events.length === PAGE_EVENTS) await nextRound();
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -110,28 +113,16 @@ export class Tail {
     this.latest = undefined;
   }
 
-  /** A thousand followers of a run are not written to in one round of the loop: others want to be heard between them. */
   async #wakeAll(): Promise<void> {
-    let roundBegan = monotonicMs();
-    let woken = 0;
-    for (const follower of [...this.#followers]) {
-      // One that has left meanwhile takes nothing.
-      follower.wake();
-      if (++woken % AT_ONCE !== 0) continue;
-      await whatIsWrittenHasLeft();
-      if (monotonicMs() - roundBegan < ROUND_MS) continue;
-      await nextRound();
-      roundBegan = monotonicMs();
-    }
+    // One that has left meanwhile takes nothing.
+    await Promise.all([...this.#followers].map((follower) => this.slices.take().then(() => follower.wake())));
   }
 }
-
-/** Node gathers what is written to a connection until the next tick; handing it to the system then is what takes its time. */
-const whatIsWrittenHasLeft = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
 /** The tails of all runs that somebody follows. */
 export class Tails {
   readonly #byRun = new Map<string, Tail>();
+  readonly #slices = new TimeSlices(systemScheduler);
 
   constructor(private readonly engine: Engine) {}
 
@@ -139,7 +130,7 @@ export class Tails {
   of(run: RunRef, known: { historyLength: number; isOpen: boolean }): Tail {
     let tail = this.#byRun.get(run.runId);
     if (!tail) {
-      tail = new Tail(this.engine, run, known, () => this.#byRun.delete(run.runId));
+      tail = new Tail(this.engine, run, known, this.#slices, () => this.#byRun.delete(run.runId));
       this.#byRun.set(run.runId, tail);
     }
     return tail;
