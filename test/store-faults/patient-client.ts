@@ -59,6 +59,7 @@ export class PatientClient implements Engine {
   constructor(
     private readonly lives: Lives,
     private readonly operations: Operations,
+    private readonly onStarted: (workflowId: string) => void = () => {},
   ) {}
 
   ready(): Promise<void> {
@@ -68,7 +69,9 @@ export class PatientClient implements Engine {
   async start(request: StartRequest): Promise<RunRef> {
     const idempotency = request.idempotency ?? { key: randomUUID(), fingerprint: '' };
     const operation = new Operation('start', request.workflowId ?? '');
-    return this.#tracked(operation, (engine) => engine.start({ ...request, idempotency }));
+    const ref = await this.#tracked(operation, (engine) => engine.start({ ...request, idempotency }));
+    this.onStarted(ref.workflowId);
+    return ref;
   }
 
   describe(selector: RunSelector, options?: { withInput?: boolean }): Promise<RunDescription> {
@@ -192,8 +195,8 @@ export class PatientClient implements Engine {
     return this.#repeat((engine) => engine.workers());
   }
 
-  catalog(name: string): Promise<Catalog | undefined> {
-    return this.#repeat((engine) => engine.catalog(name));
+  catalog(name: string, since?: number): Promise<Catalog | undefined> {
+    return this.#repeat((engine) => engine.catalog(name, since));
   }
 
   async close(): Promise<void> {

@@ -13,6 +13,15 @@ export interface StoredRun {
   waiting: NewEvent[];
 }
 
+/** An attempt of a step that somebody was making when the engine stopped. */
+export interface CutOffAttempt {
+  /** As a ledger knows it. */
+  name: string;
+  workflowId: string;
+  /** The workflow id of the run at the root of its tree: that of the run itself when nobody is its parent. */
+  tree: string;
+}
+
 export class Stored {
   readonly #db: Database.Database;
   readonly #tables: Tables;
@@ -54,17 +63,22 @@ export class Stored {
     for (const workflowId of ids as string[]) yield* this.runsOf(workflowId);
   }
 
-  /** The attempts of steps that somebody was making, as a ledger knows them. */
-  *attempts(): Generator<string> {
-    for (const row of this.#db.prepare('SELECT * FROM runs WHERE closed_at IS NULL').all()) {
-      const { state, inbox } = this.#tables.loadRun(row as RunRow);
+  *attempts(): Generator<CutOffAttempt> {
+    for (const row of this.#db.prepare('SELECT * FROM runs WHERE closed_at IS NULL').all() as RunRow[]) {
+      const { state, inbox } = this.#tables.loadRun(row);
       // What has ended one of them may wait there for the end of a turn.
       for (const { events } of inbox.groups) for (const event of events) markArrived(state, event);
       for (const { activityId, delivery, closing } of state.steps.values()) {
-        if (delivery.status === 'running' && !closing)
-          yield attemptName(`${state.runId}/${activityId}`, delivery.attempt);
+        if (delivery.status !== 'running' || closing) continue;
+        const name = attemptName(`${state.runId}/${activityId}`, delivery.attempt);
+        yield { name, workflowId: row.workflow_id, tree: this.#rootOf(row) };
       }
     }
+  }
+
+  #rootOf({ tree, workflow_id: own }: RunRow): string {
+    const root = this.#db.prepare('SELECT workflow_id FROM runs WHERE run_id = ?').pluck().get(tree);
+    return (root as string | undefined) ?? own;
   }
 
   /** Runs that somebody asked for from outside: no children, and nothing that follows a run by itself or by a reset. */

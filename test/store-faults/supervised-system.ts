@@ -10,6 +10,7 @@ import { checkCommit } from '../../src/embedded/store/check/projection-check.js'
 import type { Engine } from '../../src/engine.js';
 import { EmbeddedSystem } from '../contract/embedded.js';
 import type { StartSystem, SystemOptions } from '../contract/system.js';
+import type { Restarts } from './attempts.js';
 import { Copies, readEveryRun } from './copies.js';
 import { connecting, isPutIn } from './faulty-database.js';
 import { brokenInvariants, Operations } from './operations.js';
@@ -33,10 +34,15 @@ export interface Copying {
   atMost: number;
 }
 
-export function startSupervised(faults: RandomFaults, totals: Totals, copying: Copying): StartSystem {
+export function startSupervised(
+  faults: RandomFaults,
+  totals: Totals,
+  restarts: Restarts,
+  copying: Copying,
+): StartSystem {
   return async (options) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'perdure-store-faults-'));
-    const system = new SupervisedSystem(dataDir, options, faults, totals, copying);
+    const system = new SupervisedSystem(dataDir, options, faults, totals, restarts, copying);
     await system.startEngine(0);
     await system.startWorkers();
     return system;
@@ -45,7 +51,9 @@ export function startSupervised(faults: RandomFaults, totals: Totals, copying: C
 
 class SupervisedSystem extends EmbeddedSystem implements Lives {
   readonly #operations = new Operations();
-  readonly #client = new PatientClient(this, this.#operations);
+  readonly #client = new PatientClient(this, this.#operations, (workflowId) =>
+    this.restarts.started(workflowId),
+  );
   readonly #over = new WeakSet<Engine>();
   readonly #silent = new WeakSet<Engine>();
   readonly #copies = new Copies(readEveryRun);
@@ -61,6 +69,7 @@ class SupervisedSystem extends EmbeddedSystem implements Lives {
     options: SystemOptions,
     private readonly faults: RandomFaults,
     private readonly totals: Totals,
+    private readonly restarts: Restarts,
     private readonly copying: Copying,
   ) {
     super(dataDir, options);
@@ -149,9 +158,9 @@ class SupervisedSystem extends EmbeddedSystem implements Lives {
     const port = this.port;
     await this.stopEngine();
     // A case that restarts the engine itself knows what it cuts off.
-    Stored.look(this.dataDir, (stored) => {
-      for (const attempt of stored.attempts()) this.#cutOff.add(attempt);
-    });
+    const cutOff = Stored.look(this.dataDir, (stored) => [...stored.attempts()]);
+    for (const { name } of cutOff) this.#cutOff.add(name);
+    this.restarts.restarted(cutOff);
     await this.startEngine(port);
   }
 

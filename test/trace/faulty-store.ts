@@ -14,13 +14,21 @@ export class FaultyStore {
   /** Calls that have not been answered, and the most there were. */
   pending = 0;
   mostPending = 0;
+  /** The most that the system took of one answer that had no end, in bytes: what was read of it, and its own buffers. */
+  mostTaken = 0;
 
   private constructor() {
     this.#server = createServer((request, response) => {
       const method = request.method ?? '';
       this.calls.push(method);
       this.mostPending = Math.max(this.mostPending, ++this.pending);
-      response.once('close', () => this.pending--);
+      const { socket } = request;
+      const before = socket.bytesWritten;
+      response.once('close', () => {
+        this.pending--;
+        const unsent = socket.writableLength;
+        this.mostTaken = Math.max(this.mostTaken, socket.bytesWritten - before - unsent);
+      });
       (this.#behaviours.get(method) ?? accept)(request, response);
     });
   }
