@@ -1,8 +1,17 @@
-/** A thousand children that spend at once under one parent's budget: what goes beyond it is what was under way. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+/** Many children under one parent's budget: what goes beyond it is what was under way, and they are paid for some at a time. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StepTask, ToWorker } from '../../core/task.js';
+import type { RunRef } from '../../engine.js';
 import { EmbeddedEngine, InMemory } from '../index.js';
-import { CATALOG, child, complete, ScriptedWorker, step } from '../scripted-worker.fixture.js';
+import {
+  CATALOG,
+  child,
+  complete,
+  Folder,
+  HandClock,
+  ScriptedWorker,
+  step,
+} from '../scripted-worker.fixture.js';
 
 const CHILDREN = 1_000;
 /** Each wants as many steps of one unit. */
@@ -11,24 +20,18 @@ const BUDGET = 700;
 /** Steps that are scheduled later than this are the second of their run. */
 const SECOND = 10;
 
-let engine: EmbeddedEngine;
-beforeEach(() => {
-  engine = EmbeddedEngine.open({ dataDir: new InMemory() });
-});
-afterEach(() => engine.close());
+function startRoot(engine: EmbeddedEngine, amount: string): Promise<RunRef> {
+  const budget = { amount, currency: 'USD' };
+  return engine.start({ workflowType: 'flow', catalog: CATALOG, input: [], workflowId: 'root', budget });
+}
 
 it('overshoots by no more than what was under way, and starts nothing after that', {
   timeout: 60_000,
-}, async () => {
+}, async ({ onTestFinished }) => {
+  const engine = EmbeddedEngine.open({ dataDir: new InMemory() });
+  onTestFinished(() => engine.close());
   const worker = new ScriptedWorker(engine);
-  const budget = { amount: String(BUDGET), currency: 'USD' };
-  const run = await engine.start({
-    workflowType: 'flow',
-    catalog: CATALOG,
-    input: [],
-    workflowId: 'root',
-    budget,
-  });
+  const run = await startRoot(engine, String(BUDGET));
   let underWay = 0;
   let most = 0;
   let begun = 0;
@@ -111,5 +114,103 @@ it('overshoots by no more than what was under way, and starts nothing after that
   expect(paid).toBe(CHILDREN * STEPS);
   expect((await engine.cost(run, 'tree', () => {})).budget).toMatchObject({
     spent: String(CHILDREN * STEPS),
+  });
+});
+
+describe('one purse of more runs than go on at a time', () => {
+  /** Less than the slots of a worker. */
+  const COUNT = 90;
+
+  let folder: Folder;
+  let clock: HandClock;
+  let engine: EmbeddedEngine;
+  let worker: ScriptedWorker;
+  let run: RunRef;
+  beforeEach(() => {
+    folder = new Folder();
+    clock = new HandClock();
+    engine = folder.open({ clock });
+    worker = new ScriptedWorker(engine);
+  });
+  afterEach(() => folder.remove());
+
+  /** Runs that wait for the budget. */
+  const waiting = async (from: EmbeddedEngine) =>
+    (await from.list({ paused: true }, { limit: 1_000 })).runs.length;
+
+  async function allPaused(): Promise<void> {
+    run = await startRoot(engine, '0');
+    await worker.turn(...Array.from({ length: COUNT }, (_, at) => child(at + 1, `kid-${at}`)));
+    for (let held = 0; held < COUNT; ) {
+      const turn = await worker.next('turn');
+      const isFirst = turn.events.some(({ type }) => type === 'WORKFLOW_EXECUTION_STARTED');
+      if (turn.events.some(({ type }) => type === 'WORKFLOW_EXECUTION_SIGNALED')) held++;
+      worker.completeTurn(turn, turn.workflowId !== 'root' && isFirst ? [step(1)] : []);
+    }
+    engine.flush();
+    expect(await waiting(engine)).toBe(COUNT);
+  }
+
+  it('lets others have their turn while they go on, each once', async () => {
+    await allPaused();
+    const raised = engine.setBudget(run, '10');
+    engine.flush();
+    const left = await waiting(engine);
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(COUNT);
+    const { workflowId } = (await engine.list({ paused: true }, { limit: 1 })).runs[0]!;
+    expect((await engine.why({ workflowId })).summary).toContain('which suffices now');
+    expect((await raised).budget).toMatchObject({ amount: '10', isExceeded: false });
+    const begun = new Set<string>();
+    while (begun.size < COUNT) begun.add((await worker.next('step')).runId);
+    engine.flush();
+    expect(await waiting(engine)).toBe(0);
+    expect(worker.pending('step')).toEqual([]);
+  });
+
+  it('is paid to the end after a kill', async () => {
+    await allPaused();
+    const raised = engine.setBudget(run, '10');
+    engine.flush();
+    const killed = folder.asKilled();
+    await raised;
+    const after = killed.open({ clock });
+    expect(await waiting(after)).toBeGreaterThan(0);
+    const another = new ScriptedWorker(after);
+    const begun = new Set<string>();
+    while (begun.size < COUNT) begun.add((await another.next('step')).runId);
+    after.flush();
+    expect(await waiting(after)).toBe(0);
+    await killed.remove();
+  });
+
+  it('begins anew when it is raised once more on the way, for those who have met it again meanwhile', async () => {
+    await allPaused();
+    await Promise.all([engine.setBudget(run, '10'), engine.setBudget(run, '0')]);
+    // The first of them have met it again, and the others' time has not come.
+    await expect.poll(() => waiting(engine), { interval: 0 }).toBe(COUNT);
+    await engine.setBudget(run, '10');
+    const begun = new Set<string>();
+    while (begun.size < COUNT) begun.add((await worker.next('step')).runId);
+    engine.flush();
+    expect(await waiting(engine)).toBe(0);
+  });
+
+  it('goes no further once it is met again', async () => {
+    await allPaused();
+    const raised = engine.setBudget(run, '10');
+    const lowered = engine.setBudget(run, '0');
+    await Promise.all([raised, lowered]);
+    // Those that were let go before have met it again, each before its step.
+    await expect.poll(() => waiting(engine)).toBe(COUNT);
+    expect(worker.pending('step').length).toBe(0);
+    // The others were not let go for nothing, also when their time would have come.
+    for (let commits = 0; commits < 5; commits++) await engine.recordTrace(run, {});
+    const last = { workflowId: `kid-${COUNT - 1}` };
+    const { events } = await engine.history(last, { afterEventId: 0, limit: 100 });
+    expect(events.filter(({ type }) => type === 'WORKFLOW_EXECUTION_SIGNALED')).toHaveLength(1);
+    await engine.setBudget(run, '10');
+    const begun = new Set<string>();
+    while (begun.size < COUNT) begun.add((await worker.next('step')).runId);
   });
 });
