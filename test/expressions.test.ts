@@ -97,6 +97,17 @@ function hostileTexts(pattern: string): string[] {
   return texts;
 }
 
+/** A collection of garbage counts as well, but not each time; what is quadratic is slow each time. */
+function leastMs(work: () => void): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 3 && least >= BOUND_MS; tries++) {
+    const startedAt = process.cpuUsage();
+    work();
+    least = Math.min(least, spentMs(startedAt));
+  }
+  return least;
+}
+
 const found = [...sourceFiles()].flatMap((file) => [...expressionsOf(file)]);
 
 test('expressions are found', () => {
@@ -105,9 +116,7 @@ test('expressions are found', () => {
 
 test.each(found)('$file: $pattern', ({ pattern, run }) => {
   for (const text of hostileTexts(pattern)) {
-    const startedAt = process.cpuUsage();
-    run(text);
-    const took = spentMs(startedAt);
+    const took = leastMs(() => run(text));
     expect(took, `${JSON.stringify(text.slice(0, 40))}…`).toBeLessThan(BOUND_MS);
   }
 });

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { freePort, Service, temporaryFolder } from '../recovery/service.js';
 import { Crowd, type Reply } from './crowd.js';
-import { type HealthFigures, HealthProbe, RssWatch, type Usage, usageOf } from './usage.js';
+import { type Health, HealthProbe, RssWatch, type Usage, usageOf } from './usage.js';
 
 const workflows = fileURLToPath(new URL('./workflows', import.meta.url));
 
@@ -24,8 +24,7 @@ export interface Measurement {
   scenario: string;
   seconds: number;
   statuses: Record<number, number>;
-  kept: HealthFigures;
-  fresh: HealthFigures;
+  health: Health;
   mostRssBytes: number;
   before: Usage;
   after: Usage;
@@ -40,6 +39,7 @@ export class Stage {
 
   private constructor(
     readonly service: Service,
+    private readonly probePort: number,
     private readonly data: { remove(): void },
   ) {
     this.crowd = new Crowd(service.options.port);
@@ -47,14 +47,16 @@ export class Stage {
 
   static async open(): Promise<Stage> {
     const data = temporaryFolder();
+    const probePort = await freePort();
     const service = await Service.start({
       workflows,
       dataDir: data.path,
       port: await freePort(),
       workers: 1,
+      flags: ['--probe-port', String(probePort)],
     });
     await service.untilWorkers(2);
-    const stage = new Stage(service, data);
+    const stage = new Stage(service, probePort, data);
     // The first calls find everything cold.
     for (let i = 0; i < 50; i++)
       await stage.crowd.post('/workflow/run', { workflowName: 'works', input: {} });
@@ -65,22 +67,22 @@ export class Stage {
     this.#statuses = {};
     this.#problems = [];
     const before = await usageOf(this.service);
-    const probe = await HealthProbe.start(this.service.options.port);
+    const probe = await HealthProbe.start(this.service.options.port, this.probePort);
     const rss = new RssWatch(this.service.pid);
     const begunAt = performance.now();
     const found = await load(this);
     const unfinished = await this.#settled(before);
     const seconds = (performance.now() - begunAt) / 1_000;
-    const { kept, fresh } = await probe.stop();
+    const health = await probe.stop();
     const mostRssBytes = rss.stop();
     const after = await usageOf(this.service);
     const problems = [...found, ...this.#problems, ...unfinished];
     if (mostRssBytes > RSS_BUDGET_BYTES) problems.push(`${mega(mostRssBytes)} MB of memory`);
-    for (const { unanswered } of [kept, fresh]) {
+    for (const { unanswered } of Object.values(health)) {
       if (unanswered > 0) problems.push(`${unanswered} probes of the health were not answered`);
     }
     return {
-      ...{ scenario: name, seconds, statuses: this.#statuses, kept, fresh, mostRssBytes, before, after },
+      ...{ scenario: name, seconds, statuses: this.#statuses, health, mostRssBytes, before, after },
       problems,
     };
   }

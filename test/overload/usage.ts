@@ -59,6 +59,15 @@ export interface HealthFigures {
   longestMs: number;
 }
 
+export interface Health {
+  /** On a connection that is kept. */
+  kept: HealthFigures;
+  /** On new connections. */
+  fresh: HealthFigures;
+  /** On new connections to the port of probes. */
+  apart: HealthFigures;
+}
+
 /** Asks for the health of a server from a process of its own, until it is told to stop. */
 export class HealthProbe {
   readonly #printed: Promise<string>;
@@ -67,18 +76,19 @@ export class HealthProbe {
     this.#printed = text(probe.stdout!);
   }
 
-  static async start(port: number): Promise<HealthProbe> {
+  static async start(port: number, probePort: number): Promise<HealthProbe> {
     const program = fileURLToPath(new URL('health-probe.mjs', import.meta.url));
-    const probe = spawn(process.execPath, [program, String(port)], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const probe = spawn(process.execPath, [program, String(port), String(probePort)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     await once(probe, 'spawn');
     return new HealthProbe(probe);
   }
 
-  /** On the connection that it keeps, and on new ones. */
-  async stop(): Promise<{ kept: HealthFigures; fresh: HealthFigures }> {
+  async stop(): Promise<Health> {
     this.probe.stdin!.end();
-    const { kept, fresh } = JSON.parse(await this.#printed) as Record<'kept' | 'fresh', (number | null)[]>;
-    return { kept: figuresOf(kept), fresh: figuresOf(fresh) };
+    const times = JSON.parse(await this.#printed) as Record<keyof Health, (number | null)[]>;
+    return { kept: figuresOf(times.kept), fresh: figuresOf(times.fresh), apart: figuresOf(times.apart) };
   }
 }
 
