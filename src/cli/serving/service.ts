@@ -5,6 +5,7 @@
  * workers finish what they have and their results are stored, and the engine goes last.
  */
 import type { CatalogEntry } from '../../core/catalog.js';
+import { compileEarly } from '../../core/compile-early.js';
 import { type FaultPoint, faultPoint } from '../../core/fault-point.js';
 import type { Log } from '../../core/log.js';
 import type { EngineObserver } from '../../engine.js';
@@ -79,6 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   chosen.admitWorkers(server);
   scavengeAlone();
+  compileEarly();
   const idleMemory = giveBackIdleMemory();
   let probes: Probes | undefined;
   let stopWorkers = async (_graceMs: number): Promise<void> => {};
