@@ -169,4 +169,6 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (run_key, event_id)
   ) STRICT, WITHOUT ROWID;
   `,
+  // Pieces of history in a still shorter form, for which the same holds.
+  `SELECT 1`,
 ];
