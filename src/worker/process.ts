@@ -6,7 +6,6 @@
  * supervisor starts another one, and the runs go on there by replay.
  */
 import { writeSync } from 'node:fs';
-import { compileEarly } from '../core/compile-early.js';
 import { toFailure } from '../core/history/failure.js';
 import type { Log } from '../core/log.js';
 import { unheardSdk } from '../telemetry/api.js';
@@ -51,7 +50,6 @@ const LAST_WORDS_MS = 200;
 
 /** Makes this process a worker's, from the first word of its supervisor to its end. */
 export function runWorkerProcess<Options>(startWorker: StartWorker<Options>): void {
-  compileEarly();
   const log = childLog();
   const tell = takeChannel();
   let worker: ProcessWorker | undefined;

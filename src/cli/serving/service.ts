@@ -5,7 +5,6 @@
  * workers finish what they have and their results are stored, and the engine goes last.
  */
 import type { CatalogEntry } from '../../core/catalog.js';
-import { compileEarly } from '../../core/compile-early.js';
 import { type FaultPoint, faultPoint } from '../../core/fault-point.js';
 import type { Log } from '../../core/log.js';
 import type { EngineObserver } from '../../engine.js';
@@ -17,6 +16,7 @@ import { type ServerSettings, traceStore } from '../options.js';
 import { shutDown } from '../shutdown.js';
 import { explainStartFailure, StartError } from '../start-failure.js';
 import type { ChosenEngine } from './chosen-engine.js';
+import { compileEarly } from './compile-early.js';
 import { giveBackIdleMemory } from './idle-memory.js';
 import { openEmbedded } from './on-embedded.js';
 import { openTemporal } from './on-temporal.js';

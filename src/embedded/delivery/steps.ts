@@ -361,7 +361,7 @@ export class StepDelivery {
       worker.steps.delete(key);
       const wasThere = this.kernel.runs.inMemory(runId) !== undefined;
       const run = this.kernel.runs.get(runId);
-      piece.took(wasThere ? 0 : (run?.historyBytes ?? 0));
+      piece.took(wasThere ? 0 : (run?.readingCost ?? 0));
       const step = run?.state.steps.get(scheduledEventId);
       if (!run || !step || step.closing || step.delivery.attempt !== attempt) continue;
       run.handedOut.delete(scheduledEventId);

@@ -128,7 +128,7 @@ export class Closings {
     this.#goOn();
   }
 
-  /** Returns what there was to read of it. */
+  /** Returns what it cost to read it. */
   #endNext(child: Child, family: Family): number {
     // Somebody may have taken it up before.
     if (!this.#toEnd.delete(child.runId)) return 0;
@@ -136,7 +136,7 @@ export class Closings {
     // Its first run may have been removed by now; the later ones of its chain know that run's id.
     if (run?.state.started.firstExecutionRunId !== child.runId) return 0;
     this.#end(run, child, family);
-    return run.historyBytes;
+    return run.readingCost;
   }
 
   #end(run: ActiveRun, { parentClosePolicy }: Child, { closing }: Family): void {

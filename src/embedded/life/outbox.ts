@@ -163,7 +163,7 @@ export class Outbox {
         this.#endChild(event, run);
         break;
     }
-    piece.took(wasThere ? 0 : (runs.latestInMemory(workflowId)?.historyBytes ?? 0));
+    piece.took(wasThere ? 0 : (runs.latestInMemory(workflowId)?.readingCost ?? 0));
   }
 
   /** Nobody else can have the id: a child that something is on its way to does not close before. */

@@ -7,23 +7,23 @@
 import type { Kernel } from '../kernel.js';
 import type { Damage } from './damage.js';
 
-/** What a piece may read of histories, about. */
-const PIECE_BYTES = 2 * 1024 * 1024;
+/** What a piece may read of histories, by `readingCost`. */
+const PIECE_COST = 2 * 1024 * 1024;
 
 /** How much more may be done before others get their turn. */
 export class Piece {
-  #bytes = PIECE_BYTES;
+  #cost = PIECE_COST;
 
   constructor(private runs: number) {}
 
   get isFull(): boolean {
-    return this.runs <= 0 || this.#bytes <= 0;
+    return this.runs <= 0 || this.#cost <= 0;
   }
 
-  /** Something was done with a run, of which this much had to be read. */
-  took(bytes: number): void {
+  /** Something was done with a run that had to be read for it, or had not (0). */
+  took(readingCost: number): void {
     this.runs--;
-    this.#bytes -= bytes;
+    this.#cost -= readingCost;
   }
 }
 

@@ -13,8 +13,8 @@ import {
 } from '../../core/history/event.js';
 import type { Payload } from '../../core/values/json.js';
 
-/** What a row has of an event after its instant and the number of its type. */
-export type BriefFields = readonly (number | string)[];
+/** As a row has it. */
+export type BriefEvent = readonly [later: number, type: number, ...fields: (number | string)[]];
 
 const { stringify } = JSON;
 
@@ -60,16 +60,13 @@ export function briefText(event: HistoryEvent): string | undefined {
 }
 
 /** The attributes of the event with this number; undefined of a type that has no short form. */
-export function briefAttributes(
-  type: number,
-  id: number,
-  fields: BriefFields,
-): HistoryEvent['attributes'] | undefined {
+export function briefAttributes(id: number, event: BriefEvent): HistoryEvent['attributes'] | undefined {
+  const [, type] = event;
   switch (type) {
     case EVENT_TYPES.WORKFLOW_TASK_SCHEDULED:
       return { attempt: 1 };
     case EVENT_TYPES.WORKFLOW_TASK_STARTED: {
-      const [workflowTime] = fields as [number?];
+      const workflowTime = event[2] as number | undefined;
       return workflowTime === undefined
         ? { scheduledEventId: id - 1 }
         : { scheduledEventId: id - 1, workflowTime };
@@ -77,23 +74,31 @@ export function briefAttributes(
     case EVENT_TYPES.WORKFLOW_TASK_COMPLETED:
       return { scheduledEventId: id - 2, startedEventId: id - 1 };
     case EVENT_TYPES.ACTIVITY_TASK_SCHEDULED: {
-      const [activityId, activityType, stepName, input] = fields as [string, string, string, Payload];
+      const [, , activityId, activityType, stepName, input] = event as BriefStep;
       return {
-        ...{ activityId, activityType, stepName, input: [input] },
-        ...{ settings: USUAL_SETTINGS, handedOut: true },
+        activityId,
+        activityType,
+        stepName,
+        input: [input],
+        settings: USUAL_SETTINGS,
+        handedOut: true,
       };
     }
     case EVENT_TYPES.ACTIVITY_TASK_STARTED:
-      return { scheduledEventId: id - (fields[0] as number), attempt: 1 };
+      return { scheduledEventId: id - (event[2] as number), attempt: 1 };
     case EVENT_TYPES.ACTIVITY_TASK_COMPLETED: {
-      const [after, result] = fields as [number, Payload?];
-      const closed = { scheduledEventId: id - after, startedEventId: id - 1 };
-      return result === undefined ? closed : { ...closed, result };
+      const scheduledEventId = id - (event[2] as number);
+      const result = event[3] as Payload | undefined;
+      return result === undefined
+        ? { scheduledEventId, startedEventId: id - 1 }
+        : { scheduledEventId, startedEventId: id - 1, result };
     }
     default:
       return undefined;
   }
 }
+
+type BriefStep = readonly [number, number, string, string, string, Payload];
 
 export const USUAL_SETTINGS: StepSettings = {
   startToCloseTimeoutMs: 20 * 60_000,

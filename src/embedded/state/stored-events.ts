@@ -10,7 +10,7 @@
 import { EVENT_TYPES, type EventTypeName, type HistoryEvent } from '../../core/history/event.js';
 import { invariant } from '../../core/invariant.js';
 import {
-  type BriefFields,
+  type BriefEvent,
   briefAttributes,
   briefText,
   hasUsualSettings,
@@ -22,8 +22,9 @@ type Attributes = HistoryEvent['attributes'];
 
 /** The first element of a row in this form. */
 const FORM = 2;
-type Row = [form: typeof FORM, at: number, ...events: [later: number, type: number, ...rest: Rest][]];
-type Rest = [Attributes] | BriefFields;
+const BEFORE_EVENTS = 2;
+type Row = [form: typeof FORM, at: number, ...events: StoredEvent[]];
+type StoredEvent = [later: number, type: number, Attributes] | BriefEvent;
 
 /** The forms before: each event with its instant and its attributes, and before that each as it is in memory. */
 type OldRow = ([at: number, type: number, attributes: Attributes] | HistoryEvent)[];
@@ -80,16 +81,22 @@ function storedAttributes({ type, attributes }: HistoryEvent): object {
 export function decodeEvents({ text, lastEventId }: Piece): HistoryEvent[] {
   const row = JSON.parse(text) as Row | OldRow;
   if (row[0] !== FORM) return decodeOld(row as OldRow, lastEventId);
-  let [, at, ...stored] = row as Row;
-  let id = lastEventId - stored.length;
-  return stored.map(([later, type, ...rest]) => {
-    at += later;
-    id++;
-    const [only] = rest;
-    const attributes =
-      typeof only === 'object' ? only : briefAttributes(type, id, rest as readonly (number | string)[]);
-    return decoded(id, at, type, attributes);
-  });
+  return decodeRow(row as Row, lastEventId);
+}
+
+/** Without a list of its own for anything: long histories are read while others wait. */
+function decodeRow(row: Row, lastEventId: number): HistoryEvent[] {
+  const count = row.length - BEFORE_EVENTS;
+  const events: HistoryEvent[] = [];
+  let at = row[1];
+  for (let index = 0; index < count; index++) {
+    const id = lastEventId - count + index + 1;
+    const stored = row[index + BEFORE_EVENTS] as StoredEvent;
+    at += stored[0];
+    const attributes = typeof stored[2] === 'object' ? stored[2] : briefAttributes(id, stored as BriefEvent);
+    events.push(decoded(id, at, stored[1], attributes));
+  }
+  return events;
 }
 
 function decodeOld(stored: OldRow, lastEventId: number): HistoryEvent[] {

@@ -140,8 +140,8 @@ export class ActiveRun {
   wasBegunInVain = false;
   /** Appended since the last turn was handed out: what the worker that has the run cached still lacks. */
   unsent: HistoryEvent[] = [];
-  /** What of them is on disk, about. */
-  #unsentBytes = 0;
+  /** Of them that are on disk, about. */
+  #unsentCost = 0;
   /** As `Runs` has counted it. */
   countedBytes = 0;
 
@@ -200,10 +200,11 @@ export class ActiveRun {
   saved({ historyBytes, isActive, wakeAt }: Saved): void {
     this.historyBytes += historyBytes;
     this.#unsavedBytes = 0;
-    this.#unsentBytes = this.unsent.length === 0 ? 0 : this.#unsentBytes + historyBytes;
-    if (this.#unsentBytes > MAX_UNSENT_BYTES) {
+    this.#unsentCost =
+      this.unsent.length === 0 ? 0 : this.#unsentCost + historyBytes + this.unsaved.length * EVENT_COST;
+    if (this.#unsentCost > MAX_UNSENT_COST) {
       this.unsent = [];
-      this.#unsentBytes = 0;
+      this.#unsentCost = 0;
     }
     this.savedActive = isActive;
     this.savedWakeAt = wakeAt;
@@ -236,6 +237,11 @@ export class ActiveRun {
       events: this.state.lastEventId + events,
       bytes: this.historyBytes + this.#unsavedBytes + bytes,
     };
+  }
+
+  /** What it takes to read its history and to go through it, in bytes of long events. */
+  get readingCost(): number {
+    return this.historyBytes + this.state.lastEventId * EVENT_COST;
   }
 
   /** When something happens to the run by itself, the retry of a failed turn included. */
@@ -346,7 +352,9 @@ export class ActiveRun {
 
 const MAX_UNSENT = 1_000;
 /** Once it is on disk. A turn is most often handed out before, so only what waits for a worker is read again. */
-const MAX_UNSENT_BYTES = 32 * 1024;
+const MAX_UNSENT_COST = 32 * 1024;
+/** What an event costs beside its bytes, in bytes: the shortest take fourteen on disk, and as long to read as sixty others. */
+const EVENT_COST = 64;
 
 const lengthOf = (payloads: readonly Payload[]): number =>
   payloads.reduce((length, payload) => length + payload.length, 0);

@@ -105,6 +105,25 @@ it('answers probes however many connections others hold', async () => {
   for (const socket of held) socket.destroy();
 });
 
+it('answers probes however many that it has answered do not hang up', async () => {
+  const url = await open();
+  const lingering: Socket[] = [];
+  const ask = async () => {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {}).resume();
+    lingering.push(socket);
+    await once(socket, 'connect');
+    socket.write('GET /health HTTP/1.1\r\nhost: a\r\n\r\n');
+    await once(socket, 'end');
+  };
+  await Promise.all(Array.from({ length: 64 }, ask));
+  for (let i = 0; i < 20; i++) {
+    void ask();
+    expect(await answer(`${url}/health`)).toEqual([200, { status: 'ok' }]);
+  }
+  for (const socket of lingering) socket.destroy();
+});
+
 it('does not wait with its end for what has not been said', async () => {
   let looks = 0;
   const url = await open(() => {

@@ -17,8 +17,9 @@ const { host, port } = workerData as ProbeThreadData;
 const tell = (message: ToMain) => main.postMessage(message);
 const hearsay = new Hearsay();
 const connections = new Set<Socket>();
-/** Those whose request is there: the last to be sent away. */
+/** Those whose request is there, and those who have been answered and have not hung up. */
 const heard = new WeakSet<Socket>();
+const answered = new Set<Socket>();
 /** Those who wait for what the main thread says of itself. */
 const waiting = new Set<() => void>();
 
@@ -38,9 +39,14 @@ main.on('message', (message: FromMain) => {
 
 const server = createServer({ allowHalfOpen: true }, (socket) => {
   connections.add(socket);
-  socket.on('error', () => {}).once('close', () => connections.delete(socket));
+  socket
+    .on('error', () => {})
+    .once('close', () => {
+      connections.delete(socket);
+      answered.delete(socket);
+    });
   void serve(socket);
-  if (connections.size > MAX_CONNECTIONS) leaveOne();
+  if (connections.size > MAX_CONNECTIONS) leaveOne(socket);
 });
 server.on('error', ({ code, message }: NodeJS.ErrnoException) =>
   tell({ kind: 'failed', error: { code, message } }),
@@ -49,11 +55,17 @@ server.listen({ host, port }, () =>
   tell({ kind: 'listening', url: localUrl(server.address() as AddressInfo) }),
 );
 
-/** Who holds a connection without asking anything is no probe, and the oldest of them least of all. */
-function leaveOne(): void {
+/**
+ * Who has been answered needs nothing more. Who holds a connection without asking anything is no probe, and the oldest of them
+ * least of all; the newest had no time to ask.
+ */
+function leaveOne(newest: Socket): void {
+  const [oldestAnswered] = answered;
   const [oldest] = connections;
-  const left = [...connections].find((socket) => !heard.has(socket)) ?? oldest!;
+  const isSilent = (socket: Socket) => socket !== newest && !heard.has(socket);
+  const left = oldestAnswered ?? [...connections].find(isSilent) ?? oldest!;
   connections.delete(left);
+  answered.delete(left);
   left.destroy();
 }
 
@@ -61,6 +73,7 @@ async function serve(socket: Socket): Promise<void> {
   const request = await requestOf(socket);
   heard.add(socket);
   answer(socket, request, await answerTo(request));
+  if (connections.has(socket)) answered.add(socket);
 }
 
 async function answerTo(request: Request | undefined): Promise<Answer> {

@@ -2,6 +2,10 @@
 export class Shared<T> {
   readonly #underWay = new Map<string, Promise<T>>();
 
+  underWay(key: string): Promise<T> | undefined {
+    return this.#underWay.get(key);
+  }
+
   get(key: string, work: () => Promise<T>): Promise<T> {
     let doing = this.#underWay.get(key);
     if (!doing) {

@@ -18,8 +18,10 @@ beforeEach(() => {
   const runs = {
     lookAny: async () => {
       looks++;
-      if (registered === undefined) return undefined;
-      const runId = registered.join();
+      const runId = registered?.join();
+      // What the cluster knew when it was asked.
+      await Promise.resolve();
+      if (runId === undefined) return undefined;
       return { workflowId: 'default', runId, catalog: 'default', memo: { [MEMO.registration]: {} } };
     },
     firstEvent: async ({ runId }: { runId: string }) => {
@@ -61,6 +63,15 @@ it('is looked at again where there was none for who came after that', async () =
   expect(await names('recent')).toBeUndefined();
   registered = ['order'];
   expect(await names()).toEqual(['order']);
+});
+
+it('is looked at again for who came after a look began that is still under way', async () => {
+  const lookUnderWay = names();
+  registered = ['order', 'refund'];
+  vi.advanceTimersByTime(10);
+  expect(await names()).toEqual(['order', 'refund']);
+  expect(await lookUnderWay).toEqual(['order']);
+  expect(looks).toBe(2);
 });
 
 it('is the same object while nothing has changed', async () => {

@@ -57,7 +57,7 @@ const REMEMBERED_CATALOGS = 1_000;
 export class Catalogs {
   readonly #known = new BoundedMap<string, Known>(REMEMBERED_CATALOGS);
   readonly #looked = new BoundedMap<string, Looked>(REMEMBERED_CATALOGS);
-  readonly #reads = new Shared<Known | undefined>();
+  readonly #reads = new Shared<Looked>();
 
   constructor(
     private readonly cluster: Cluster,
@@ -87,7 +87,14 @@ export class Catalogs {
 
   async #since(since: number, name: string): Promise<Known | undefined> {
     const looked = this.#looked.get(name);
-    return looked && looked.at > since ? looked.known : this.#look(name);
+    if (looked && looked.at > since) return looked.known;
+    const underWay = this.#reads.underWay(name);
+    if (underWay) {
+      // It may have begun before, and then shows what was so before.
+      const { known, at } = await underWay;
+      if (at > since) return known;
+    }
+    return (await this.#reads.get(name, () => this.#read(name))).known;
   }
 
   async executionOf(catalog: string, workflowType: string): Promise<Execution> {
@@ -97,17 +104,14 @@ export class Catalogs {
     return { settings, resultFormat, traces: settings.disableTrace ? undefined : traces };
   }
 
-  #look(name: string): Promise<Known | undefined> {
-    return this.#reads.get(name, () => this.#read(name));
-  }
-
-  async #read(name: string): Promise<Known | undefined> {
+  async #read(name: string): Promise<Looked> {
     const at = performance.now();
     const run = await this.runs.lookAny({ workflowId: name });
     const known = run && isRegistration(run, name) ? await this.#knownBy(run, name) : undefined;
     if (known) this.#known.set(name, known);
-    this.#looked.set(name, { known, at });
-    return known;
+    const looked = { known, at };
+    this.#looked.set(name, looked);
+    return looked;
   }
 
   async #knownBy(run: KnownRun, name: string): Promise<Known> {
