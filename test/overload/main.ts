@@ -1,6 +1,14 @@
 /** `npm run overload -- [part of a name]`: what the server does under more load than it can take, as a table. */
 import { commandLine, WrongUse } from '../command-line.js';
-import { abandonedRuns, bursts, deadPeers, largeBodies, streams, synchronousRuns } from './scenarios.js';
+import {
+  abandonedRuns,
+  bursts,
+  deadPeers,
+  followers,
+  largeBodies,
+  streams,
+  synchronousRuns,
+} from './scenarios.js';
 import { type Measurement, mega, RSS_BUDGET_BYTES, Stage } from './stage.js';
 import type { HealthFigures } from './usage.js';
 
@@ -12,6 +20,7 @@ const SCENARIOS = [
   synchronousRuns(12_000),
   abandonedRuns(3_000),
   streams(2_000, 100),
+  followers({ polls: 1_000, pages: 100, costs: 40 }),
   bursts({ starts: 10_000, signals: 12_000, updates: 500, queries: 3_000, lists: 1_000 }),
   largeBodies(400),
   deadPeers(4_000),

@@ -1,6 +1,14 @@
 /** A share of `npm run overload`: the server is asked for more than it can take, and is as before when that is over. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { abandonedRuns, bursts, deadPeers, largeBodies, streams, synchronousRuns } from './scenarios.js';
+import {
+  abandonedRuns,
+  bursts,
+  deadPeers,
+  followers,
+  largeBodies,
+  streams,
+  synchronousRuns,
+} from './scenarios.js';
 import { Stage } from './stage.js';
 
 /** Far more than it takes, and far less than a loop that is blocked by what it has accepted. */
@@ -17,6 +25,7 @@ describe('under more load than it can take, the server', () => {
     synchronousRuns(1_000),
     abandonedRuns(300),
     streams(200, 40),
+    followers({ polls: 200, pages: 20, costs: 10 }),
     bursts({ starts: 1_000, signals: 1_500, updates: 100, queries: 200, lists: 100 }),
     largeBodies(50),
     deadPeers(400),

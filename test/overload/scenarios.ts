@@ -89,6 +89,70 @@ async function eventIdsOf(response: IncomingMessage): Promise<number[]> {
   return ids;
 }
 
+const SPENDING_STEPS = 20;
+const COSTS_OF_A_STEP = 250;
+
+/** They follow the same runs, so what one of them lacks all lack: the next event, a history, what has been spent. */
+export const followers = (size: { polls: number; pages: number; costs: number }): Scenario => ({
+  name: `${size.polls} long polls and ${size.pages} pages of one run, and ${size.costs} streams of what another has spent`,
+  async load(stage) {
+    const { crowd } = stage;
+    const problems: string[] = [];
+    const path = await startCollecting(stage);
+    const payload = 'x'.repeat(EVENT_BYTES);
+    const add = async () => stage.judge([await crowd.post(`${path}/signal/add`, { payload })]);
+    for (let i = 0; i < 40; i++) await add();
+
+    const page = (query: string) => crowd.call({ path: `${path}/history?includePayloads=true&${query}` });
+    const afterTheFirst = await nextTokenOf(page('pageSize=1'));
+    const [first, ...others] = stage
+      .judge(await Promise.all(times(size.pages, () => page(`pageSize=1000&pageToken=${afterTheFirst}`))))
+      .map(({ body }) => body);
+    if (others.some((body) => body !== first)) problems.push('pages that are not the same');
+
+    const caughtUp = await nextTokenOf(page('pageSize=1000&longPollTimeoutMs=1'));
+    const polls = times(size.polls, () => page(`longPollTimeoutMs=60000&pageToken=${caughtUp}`));
+    await stage.untilWaiting(size.polls);
+    await add();
+    const answers = stage.judge(await Promise.all(polls)).map(({ body }) => eventsOf(body));
+    const heard = answers.filter(([event]) => event?.eventTypeName === 'WORKFLOW_EXECUTION_SIGNALED');
+    if (heard.length < size.polls) problems.push(`${heard.length} of ${size.polls} heard of the signal`);
+    stage.judge([await crowd.post(`${path}/signal/finish`, {})]);
+
+    const spending = { workflowName: 'spends', input: { steps: SPENDING_STEPS, costs: COSTS_OF_A_STEP } };
+    const [spent] = stage.judge([await crowd.post('/workflow/run', spending)]);
+    const streams = times(size.costs, () =>
+      crowd.call({ path: `/workflow/${startOf(spent!).workflowId}/history/stream?costs=true` }),
+    );
+    const told = stage.judge(await Promise.all(streams)).map(({ body }) => recordsIn(body));
+    const wanted = SPENDING_STEPS * COSTS_OF_A_STEP;
+    if (told.some((count) => count !== wanted))
+      problems.push(`streams told of ${[...new Set(told)]} costs, not ${wanted}`);
+    return problems;
+  },
+});
+
+interface HistoryPage {
+  events: { eventTypeName: string }[];
+  nextPageToken: string;
+}
+
+const eventsOf = (body: string) => (JSON.parse(body) as HistoryPage).events;
+
+async function nextTokenOf(page: Promise<{ body: string }>): Promise<string> {
+  return (JSON.parse((await page).body) as HistoryPage).nextPageToken;
+}
+
+/** How many costs a stream has told of. */
+function recordsIn(stream: string): number {
+  let records = 0;
+  for (const frame of stream.split('\n\n')) {
+    const data = /^event: cost\ndata: (.*)$/m.exec(frame)?.[1];
+    if (data !== undefined) records += (JSON.parse(data) as { records: unknown[] }).records.length;
+  }
+  return records;
+}
+
 /** More than one run takes, and more than is let in at a time. */
 export const bursts = (size: {
   starts: number;

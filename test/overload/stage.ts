@@ -87,6 +87,17 @@ export class Stage {
     };
   }
 
+  /** Whoever makes so many calls that wait knows only by this that they do. */
+  async untilWaiting(calls: number): Promise<void> {
+    const deadline = performance.now() + SETTLE_MS;
+    for (;;) {
+      const { waitingCalls } = await usageOf(this.service);
+      if (waitingCalls >= calls) return;
+      if (performance.now() > deadline) throw new Error(`${waitingCalls} of ${calls} calls wait`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
   /** Counts the replies, of which each must be a success or say when to come back. */
   judge(replies: readonly Reply[]): Reply[] {
     for (const { status, retryAfter, body } of replies) {

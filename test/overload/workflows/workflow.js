@@ -1,5 +1,5 @@
 import { condition, defineQuery, defineSignal, defineUpdate, setHandler, sleep, workflow } from 'perdure';
-import { brief } from './steps.js';
+import { brief, spend } from './steps.js';
 
 /** What callers wait for: a step and a timer. */
 export const works = workflow({
@@ -13,6 +13,14 @@ export const works = workflow({
 
 /** The smallest. */
 export const says = workflow({ name: 'says', fn: async () => 'yes' });
+
+/** Many costs, as a run of many calls to a model has. */
+export const spends = workflow({
+  name: 'spends',
+  fn: async ({ steps, costs }) => {
+    for (let i = 0; i < steps; i++) await spend({ costs });
+  },
+});
 
 const add = defineSignal('add');
 const put = defineUpdate('put');
