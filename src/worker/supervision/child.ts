@@ -40,7 +40,6 @@ export interface ChildOptions {
 
 export class Child {
   readonly #process: ChildProcess;
-  readonly startedAt = performance.now();
   readonly exited: Promise<string>;
   /** With what it has read of the folder. Rejects with a LoadError when that cannot be loaded, for whatever reason. */
   readonly ready: Promise<FolderSnapshot | undefined>;
@@ -50,7 +49,7 @@ export class Child {
   outside: readonly string[] = [];
   readonly #log: Log;
   readonly #lastLines = new LastLines();
-  #isReady = false;
+  #readyAt: number | undefined;
   #hasWorked = false;
   #isBlocked = false;
   #hasShownItself = false;
@@ -90,7 +89,7 @@ export class Child {
     this.ready = this.#loaded(directory);
     this.ready.then(
       () => {
-        this.#isReady = true;
+        this.#readyAt = performance.now();
       },
       () => {},
     );
@@ -110,6 +109,11 @@ export class Child {
     return this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
+  /** Since it has loaded its files: how long that takes says nothing of what it does then. */
+  get livedMs(): number {
+    return this.#readyAt === undefined ? 0 : performance.now() - this.#readyAt;
+  }
+
   /** Whether it was ever given a task, which then may be what it ended of. */
   get hasWorked(): boolean {
     return this.#hasWorked;
@@ -127,7 +131,7 @@ export class Child {
   check(): void {
     if (!this.isRunning) return;
     // While it loads it gives no signs of life: only the system knows.
-    const isAlive = this.#isReady ? this.#hasShownItself : !isStopped(this.pid);
+    const isAlive = this.#readyAt !== undefined ? this.#hasShownItself : !isStopped(this.pid);
     this.#silentChecks = isAlive ? 0 : this.#silentChecks + 1;
     this.#hasShownItself = false;
     if (this.#silentChecks < STOPPED_CHECKS) return;

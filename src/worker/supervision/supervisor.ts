@@ -299,8 +299,7 @@ class Supervisor {
    */
   #replace(child: Child, how: string): void {
     this.restarts++;
-    const livedMs = performance.now() - child.startedAt;
-    this.#quickEnds = child.hasWorked || livedMs >= STABLE_MS ? 0 : this.#quickEnds + 1;
+    this.#quickEnds = child.hasWorked || child.livedMs >= STABLE_MS ? 0 : this.#quickEnds + 1;
     const waitMs =
       this.#quickEnds <= 1 ? 0 : Math.min(MIN_BACKOFF_MS * 2 ** (this.#quickEnds - 2), MAX_BACKOFF_MS);
     const isReplaced = this.#current.size + this.#restarts.size >= this.#wanted;

@@ -15,7 +15,7 @@ async function asked(withinMs: number): Promise<{ answer: Promise<unknown>; end(
     `const { parentPort } = require('node:worker_threads');
     import(${JSON.stringify(BUILT)}).then(async ({ runningStep }) => {
       parentPort.postMessage('asks');
-      parentPort.postMessage({ step: await runningStep(${withinMs}) });
+      parentPort.postMessage({ step: await runningStep(AbortSignal.timeout(${withinMs})) });
     });
     parentPort.on('message', () => parentPort.close());`,
     { eval: true },

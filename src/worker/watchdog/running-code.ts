@@ -17,8 +17,8 @@ export function letOthersLook(look: () => string | undefined): void {
 const LOOKS = 5;
 const BETWEEN_LOOKS_MS = 10;
 
-/** On another thread. Undefined when it is no step's, or the main thread cannot be interrupted within the time. */
-export function runningStep(withinMs: number): Promise<string | undefined> {
+/** On another thread. Undefined when it is no step's, or the main thread cannot be interrupted until `impatience` is aborted. */
+export function runningStep(impatience: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const session = new Session();
     let looks = 0;
@@ -26,13 +26,14 @@ export function runningStep(withinMs: number): Promise<string | undefined> {
     let isOver = false;
     const end = (step?: string) => {
       isOver = true;
-      clearTimeout(impatience);
+      impatience.removeEventListener('abort', giveUp);
       clearTimeout(nextLook);
       session.post('Debugger.disable');
       session.disconnect();
       resolve(step);
     };
-    const impatience = setTimeout(() => end(), withinMs);
+    const giveUp = () => end();
+    impatience.addEventListener('abort', giveUp);
     session.connectToMainThread();
     session.on('Debugger.paused', () => {
       session.post('Runtime.evaluate', { expression: `${LOOK}()`, returnByValue: true }, (error, answer) => {

@@ -42,6 +42,7 @@ const ONLY_ATTEMPT_MS = 5_000;
 const NOBODYS_MS = 3_000;
 /** No turn takes longer, however much it replays. */
 const WHOLE_TURN_MS = 60_000;
+/** Of the main thread's time: on a busy machine it takes longer until it can be interrupted. */
 const ASK_MS = 1_500;
 /** While the main thread is blocked, the server hears this often that the process lives. */
 const BLOCKED_EVERY_MS = 1_000;
@@ -64,7 +65,28 @@ let isEnding = false;
 /** In this stall, the server has said that steps which have not begun wait for this worker. */
 let othersWait = false;
 /** Whose code stalls the main thread: asked once in each stall. */
-let answer: { step: string | undefined } | 'asked' | undefined;
+let answer: { step: string | undefined } | Asked | undefined;
+
+/** The question is under way. It is given up after so much of the main thread's own time. */
+class Asked {
+  readonly #impatience = new AbortController();
+  #ms = 0;
+
+  constructor() {
+    void runningStep(this.#impatience.signal).then((step) => {
+      if (answer === this) answer = { step };
+    });
+  }
+
+  waited(ms: number): void {
+    this.#ms += ms;
+    if (this.#ms >= ASK_MS) this.giveUp();
+  }
+
+  giveUp(): void {
+    this.#impatience.abort();
+  }
+}
 
 setInterval(() => {
   // Also while its last words leave, it is not frozen.
@@ -81,7 +103,9 @@ setInterval(() => {
   turnMs = turn === turnSeen && isInsideTurn(turn) ? turnMs + passedMs : 0;
   seen = place;
   turnSeen = turn;
+  if (answer instanceof Asked) answer.waited(passedMs);
   if (stalledMs === 0) {
+    if (answer instanceof Asked) answer.giveUp();
     answer = undefined;
     othersWait = false;
   }
@@ -119,13 +143,8 @@ function watchTurn(): void {
 }
 
 function watchSteps(now: number): void {
-  if (answer === undefined) {
-    answer = 'asked';
-    void runningStep(ASK_MS).then((step) => {
-      if (answer === 'asked') answer = { step };
-    });
-  }
-  if (answer === 'asked') return;
+  answer ??= new Asked();
+  if (answer instanceof Asked) return;
   const slots = startedSlots();
   const { step } = answer;
   const culprit = step === undefined ? undefined : attemptOf(step);
