@@ -3,6 +3,7 @@
  * against what a kill would leave. Owns what has been told of each engine; what was told too early is kept until the end
  * of the test, since the engine must not notice.
  */
+import { PerdureError } from '../core/errors.js';
 import type { EventTypeName } from '../core/history/event.js';
 import type { ToWorker } from '../core/task.js';
 import type { RunRef } from '../engine.js';
@@ -27,14 +28,14 @@ export class OnDisk {
     OnDisk.#byEngine.set(engine, this);
     const { start, signal, cancel, terminate, reset, update, outcome } = engine;
     engine.start = async (request) => {
-      const run = await start.call(engine, request);
+      const run = await this.#heard(start.call(engine, request));
       // A key that an earlier process has stored needs no commit of this one.
       const isKnown = request.idempotency !== undefined && this.tables === undefined;
       if (!request.isAwaited && !isKnown) this.#requireRow(run, 'the start');
       return run;
     };
     engine.signal = async (selector, name, input, options) => {
-      const run = await signal.call(engine, selector, name, input, options);
+      const run = await this.#heard(signal.call(engine, selector, name, input, options));
       if (options?.requestId === undefined) {
         this.#requireEvent(run.workflowId, 'WORKFLOW_EXECUTION_SIGNALED', name);
       } else if (this.#count(run.workflowId, 'WORKFLOW_EXECUTION_SIGNALED', name) === 0 && this.tables) {
@@ -53,7 +54,7 @@ export class OnDisk {
       return run;
     };
     engine.terminate = async (selector, reason) => {
-      const run = await terminate.call(engine, selector, reason);
+      const run = await this.#heard(terminate.call(engine, selector, reason));
       if (this.tables?.runs.byId(run.runId)?.status !== 'terminated') this.#add('a terminate', run);
       return run;
     };
@@ -63,7 +64,7 @@ export class OnDisk {
       return run;
     };
     engine.update = async (selector, name, input, traceContext) => {
-      const result = await update.call(engine, selector, name, input, traceContext);
+      const result = await this.#heard(update.call(engine, selector, name, input, traceContext));
       this.#requireEvent(selector.workflowId, 'WORKFLOW_EXECUTION_UPDATE_COMPLETED');
       return result;
     };
@@ -92,6 +93,26 @@ export class OnDisk {
     } else if (isRunning && !stored?.inbox.length) {
       this.tooEarly.push(`step ${scheduledEventId} was told to stop (${message.reason})`);
     }
+  }
+
+  /** Whoever is refused on account of a run hears of what is on disk. */
+  async #heard<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof PerdureError) this.#lookAtRefusal(error);
+      throw error;
+    }
+  }
+
+  #lookAtRefusal({ name, details }: PerdureError): void {
+    const isClosed = name === 'WorkflowAlreadyClosedError';
+    if (!isClosed && name !== 'WorkflowAlreadyExistsError') return;
+    const { workflowId, runId } = (details ?? {}) as Partial<RunRef>;
+    if (!this.tables || workflowId === undefined || runId === undefined) return;
+    const status = this.tables.runs.byId(runId)?.status;
+    if (isClosed && status === 'running') this.#add('the end', { workflowId, runId });
+    if (!isClosed && !status) this.#add('an earlier start', { workflowId, runId });
   }
 
   #requireRow(run: RunRef, what: string): void {

@@ -4,6 +4,19 @@ import { complete, ScriptedWorker } from '../scripted-worker.fixture.js';
 import { folder, start } from '../started-run.fixture.js';
 
 describe('a run that has closed', () => {
+  it('refuses nobody before its end is on disk', async () => {
+    const engine = folder.open();
+    const run = await start(engine, 'a');
+    const ended = engine.terminate(run, 'over');
+    await expect(engine.signal(run, 'late', [])).rejects.toMatchObject({
+      name: 'WorkflowAlreadyClosedError',
+    });
+    const killed = folder.asKilled();
+    expect(await killed.open().describe(run)).toMatchObject({ status: 'terminated' });
+    await killed.remove();
+    await ended;
+  });
+
   it('takes no message, and says so', async () => {
     const engine = folder.open();
     const worker = new ScriptedWorker(engine);

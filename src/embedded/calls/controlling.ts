@@ -33,7 +33,7 @@ export class Controlling {
     if (madeFor !== undefined && madeFor !== runId) {
       const origin = this.kernel.runs.originOf(madeFor);
       if (origin !== undefined && origin !== started.originalExecutionRunId) {
-        throw goesOnAsAnother({ workflowId, runId: madeFor }, runId);
+        throw this.guard.refusal(run, goesOnAsAnother({ workflowId, runId: madeFor }, runId));
       }
     }
     if (isPauseSignal(name)) throw pausedByCall({ workflowId, runId });
@@ -63,7 +63,7 @@ export class Controlling {
   async pause(selector: RunSelector, request: PauseRequest): Promise<RunRef> {
     const run = this.guard.openRun(selector, 'a pause');
     const ref = refOf(run);
-    if (this.lifecycle.isAskedToStop(run)) throw isStopping(ref);
+    if (this.lifecycle.isAskedToStop(run)) throw this.guard.refusal(run, isStopping(ref));
     this.lifecycle.pause(run, request);
     faultPoint('pause');
     return this.guard.durable(ref);

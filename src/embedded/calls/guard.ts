@@ -13,6 +13,8 @@ import type { FreeSpace } from '../store/folder/free-space.js';
 export class Guard {
   #stopped: Error | undefined;
   #hasFailed = false;
+  /** Refusals that rest on what is not on disk yet. */
+  readonly #early = new WeakSet<Error>();
 
   constructor(
     private readonly kernel: Kernel,
@@ -44,8 +46,22 @@ export class Guard {
     try {
       return await action();
     } catch (error) {
-      throw this.#explained(error);
+      const explained = this.#explained(error);
+      if (error instanceof Error && this.#early.has(error)) await this.durable(undefined);
+      throw explained;
     }
+  }
+
+  /**
+   * Why a call is refused on account of a run, in memory or not. What that run has come to may not be on disk yet, and nobody
+   * is told of it before: a kill, or a disk that fails, could still undo it.
+   */
+  refusal(run: ActiveRun | undefined, error: PerdureError): PerdureError {
+    if (run && run.unsaved.length > 0) {
+      this.kernel.commit.include(run);
+      this.#early.add(error);
+    }
+    return error;
   }
 
   /** A call that only reads: where the disk fails its caller is told, and nobody else. */
@@ -102,11 +118,8 @@ export class Guard {
     const run = this.kernel.runs.select(selector);
     if (!run.isClosed) return run;
     const { workflowId, runId, status } = run.state;
-    throw new PerdureError(
-      'WorkflowAlreadyClosedError',
-      `run ${runId} is closed (${status}) and cannot take ${what}`,
-      { workflowId, runId },
-    );
+    const message = `run ${runId} is closed (${status}) and cannot take ${what}`;
+    throw this.refusal(run, new PerdureError('WorkflowAlreadyClosedError', message, { workflowId, runId }));
   }
 
   /** Resolves when all that was decided is on disk. @throws DataCorruptionError when the run could not be saved */

@@ -52,9 +52,12 @@ export class Starting {
     const known = this.#keysUnderWay.get(key) ?? this.#storedKey(key);
     if (!known) return undefined;
     if (known.fingerprint === fingerprint) return known.ref;
-    throw new PerdureError('IdempotencyConflictError', 'the Idempotency-Key was used with another body', {
-      workflowId: known.ref.workflowId,
-    });
+    const { workflowId, runId } = known.ref;
+    const message = 'the Idempotency-Key was used with another body';
+    throw this.guard.refusal(
+      this.kernel.runs.inMemory(runId),
+      new PerdureError('IdempotencyConflictError', message, { workflowId }),
+    );
   }
 
   #storedKey(key: string): KnownKey | undefined {
@@ -75,10 +78,10 @@ export class Starting {
   #requireFree(workflowId: string): void {
     if (!this.kernel.runs.isTaken(workflowId)) return;
     const runId = this.kernel.runs.latestId(workflowId);
-    throw new PerdureError(
-      'WorkflowAlreadyExistsError',
-      `the workflow id "${workflowId}" is taken by run ${runId}; ids are unique among open and retained runs`,
-      { workflowId, runId },
+    const message = `the workflow id "${workflowId}" is taken by run ${runId}; ids are unique among open and retained runs`;
+    throw this.guard.refusal(
+      this.kernel.runs.latestInMemory(workflowId),
+      new PerdureError('WorkflowAlreadyExistsError', message, { workflowId, runId }),
     );
   }
 }

@@ -38,8 +38,9 @@ export class Payments {
   /** All that wait for this budget, those of the first batch in this transition. All who are paused have to be on disk. */
   payFor(tree: string): void {
     const isUnderWay = this.#paidUpTo.has(tree);
-    this.#paidUpTo.set(tree, 0);
-    if (!isUnderWay) this.#paySome(tree);
+    const last = this.#payAfter(tree, 0);
+    if (isUnderWay) this.#paidUpTo.set(tree, last ?? 0);
+    else if (last !== undefined) this.#goOn(tree, last);
   }
 
   #suffices(tree: string): boolean {
@@ -47,22 +48,23 @@ export class Payments {
     return purse !== undefined && !isMet(purse.amount, purse.spent);
   }
 
-  #paySome(tree: string): void {
+  /** Some of those who wait, by their keys; returns the last of them. */
+  #payAfter(tree: string, paidUpTo: number): number | undefined {
     const { runs, tables } = this.kernel;
-    const waiting = this.#suffices(tree)
-      ? tables.runs.pausedOfTree(tree, this.#paidUpTo.get(tree) ?? 0, BATCH)
-      : [];
+    const waiting = this.#suffices(tree) ? tables.runs.pausedOfTree(tree, paidUpTo, BATCH) : [];
     for (const { runId } of waiting) {
       const run = this.damage.contain(() => runs.get(runId));
       if (run && !run.isClosed) this.lifecycle.resume(run, 'budget');
     }
-    const last = waiting.at(-1);
-    if (last) this.#goOn(tree, last.key);
-    else this.#paidUpTo.delete(tree);
+    return waiting.at(-1)?.key;
   }
 
   #goOn(tree: string, paidUpTo: number): void {
     this.#paidUpTo.set(tree, paidUpTo);
-    this.piecemeal.goOn(() => this.#paySome(tree));
+    this.piecemeal.goOn(() => {
+      const last = this.#payAfter(tree, this.#paidUpTo.get(tree) ?? 0);
+      if (last === undefined) this.#paidUpTo.delete(tree);
+      else this.#goOn(tree, last);
+    });
   }
 }

@@ -196,6 +196,14 @@ describe('one purse of more runs than go on at a time', () => {
     expect(await waiting(engine)).toBe(0);
   });
 
+  it('lets the first go on at once, also when it is raised while it is being paid for', async () => {
+    await allPaused();
+    const changes = ['10', '0', '10'].map((amount) => engine.setBudget(run, amount));
+    engine.flush();
+    expect(await waiting(engine)).toBe(0);
+    await Promise.all(changes);
+  });
+
   it('goes no further once it is met again', async () => {
     await allPaused();
     const raised = engine.setBudget(run, '10');
