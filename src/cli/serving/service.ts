@@ -21,7 +21,7 @@ import { giveBackIdleMemory } from './idle-memory.js';
 import { openEmbedded } from './on-embedded.js';
 import { openTemporal } from './on-temporal.js';
 import { allowedConnections } from './open-files.js';
-import { scavengeAlone } from './scavenges.js';
+import { scavengeAlone, startAllYoung } from './scavenges.js';
 
 export interface ServiceOptions extends ServerSettings {
   /** Without it no worker is started here; they connect from elsewhere. */
@@ -80,6 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   chosen.admitWorkers(server);
   scavengeAlone();
+  startAllYoung();
   compileEarly();
   const idleMemory = giveBackIdleMemory();
   let probes: Probes | undefined;

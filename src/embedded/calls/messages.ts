@@ -3,6 +3,7 @@ import { PerdureError } from '../../core/errors.js';
 import { waitsForItsRetry } from '../../core/run/retry.js';
 import type { TraceContext } from '../../core/trace-context.js';
 import type { Payload } from '../../core/values/json.js';
+import { TurnoverSet } from '../../core/values/turnover.js';
 import type { Queries } from '../delivery/queries.js';
 import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
@@ -18,7 +19,7 @@ import type {
 export class Messages {
   #lastQueryId = 0;
   #isStopped = false;
-  readonly #giveUps = new Set<() => void>();
+  readonly #giveUps = new TurnoverSet<() => void>();
 
   constructor(
     private readonly kernel: Kernel,

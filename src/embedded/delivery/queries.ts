@@ -10,6 +10,7 @@
 import { PerdureError } from '../../core/errors.js';
 import type { Failure } from '../../core/history/failure.js';
 import type { QueryAnswer } from '../../core/task.js';
+import { TurnoverMap, TurnoverSet } from '../../core/values/turnover.js';
 import type { Kernel } from '../kernel.js';
 import type { Lifecycle } from '../life/lifecycle.js';
 import type { ActiveRun, WaitingQuery } from '../store/active-run.js';
@@ -41,9 +42,9 @@ interface Asked {
 
 export class Queries {
   /** Those that were asked by themselves, by the number of the turn that carries them. */
-  readonly #underWay = new Map<number, Asked>();
+  readonly #underWay = new TurnoverMap<number, Asked>();
   /** Those that were answered from what is not on disk yet. */
-  readonly #untilOnDisk = new Set<readonly WaitingQuery[]>();
+  #untilOnDisk = new TurnoverSet<readonly WaitingQuery[]>();
 
   constructor(
     private readonly kernel: Kernel,
@@ -193,7 +194,7 @@ export class Queries {
       'the disk of the server is full, and what the run has done last is not on it yet: the query can be answered when there is space';
     const error = new PerdureError('StorageFullError', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
     for (const queries of this.#untilOnDisk) for (const query of queries) query.refuse(error);
-    this.#untilOnDisk.clear();
+    this.#untilOnDisk = new TurnoverSet();
   }
 
   /** The run is held back. */

@@ -53,17 +53,6 @@ export function rowChecksum(table: ProtectedTable, ...values: readonly StoredVal
   return crc32(whole);
 }
 
-/** The same of these columns of a row, which need no list of their own. */
-export function columnsChecksum<Column extends string>(
-  table: ProtectedTable,
-  row: Readonly<Record<Column, StoredValue>>,
-  columns: readonly Column[],
-): number {
-  let whole: string = table;
-  for (const column of columns) whole += told(row[column]);
-  return crc32(whole);
-}
-
 const told = (value: StoredValue): string => (typeof value === 'string' ? `"${value}` : `/${value}`);
 
 type StoredValue = string | number | null;

@@ -97,7 +97,7 @@ export interface OnSilence {
 export class Dispatcher {
   readonly #catalogs = new Map<string, CatalogQueues>();
   readonly #cachedBy = new TurnoverMap<string, WorkerConnection>();
-  readonly #toPump = new Set<CatalogQueues>();
+  #toPump: CatalogQueues[] = [];
   #isScheduled = false;
   /** Near enough for all that is queued until then; the clock would be asked for each otherwise. */
   #scheduledAt = 0;
@@ -324,14 +324,14 @@ export class Dispatcher {
 
   /** Tasks are given out once the input at hand has been handled, so that a run's next turn sees all of it. */
   #schedule(queues: CatalogQueues): void {
-    this.#toPump.add(queues);
+    if (!this.#toPump.includes(queues)) this.#toPump.push(queues);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.#scheduledAt = this.scheduler.monotonicMs();
     queueMicrotask(() => {
       this.#isScheduled = false;
-      const due = [...this.#toPump];
-      this.#toPump.clear();
+      const due = this.#toPump;
+      this.#toPump = [];
       for (const each of due) this.#pump(each);
     });
   }

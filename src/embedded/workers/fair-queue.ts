@@ -19,22 +19,23 @@ export interface Next<T, N extends Need> {
 }
 
 export class FairQueue<T, N extends Need> {
-  readonly #byNeed = new Map<string, { need: N; lanes: Lanes<T> }>();
+  /** A list and no Map: those that come and go all the time hold on to what was in them (core/values/turnover.ts). */
+  #waiting: { readonly need: N; readonly lanes: Lanes<T> }[] = [];
   /** Counts up with every place in the order of service that is given out. */
   #lastPlace = 0;
   #length = 0;
 
   push(lane: string, need: N, item: T, isUrgent = false): void {
     this.#length++;
-    let waiting = this.#byNeed.get(need.key);
-    if (!waiting) {
-      waiting = { need, lanes: new Map() };
-      this.#byNeed.set(need.key, waiting);
+    let lanes = this.#lanesOf(need);
+    if (!lanes) {
+      lanes = new Map();
+      this.#waiting.push({ need, lanes });
     }
-    let known = waiting.lanes.get(lane);
+    let known = lanes.get(lane);
     if (!known) {
       known = { place: ++this.#lastPlace, urgent: undefined, others: new Fifo() };
-      waiting.lanes.set(lane, known);
+      lanes.set(lane, known);
     }
     if (isUrgent) {
       known.urgent ??= new Fifo();
@@ -45,7 +46,7 @@ export class FairQueue<T, N extends Need> {
   /** The next item among those whose need can be met, or that of the first who has it. It stays until it is taken. */
   next(canBeMet: (need: N, first: T) => boolean): Next<T, N> | undefined {
     let next: (Next<T, N> & { first: Lane<T> }) | undefined;
-    for (const { need, lanes } of this.#byNeed.values()) {
+    for (const { need, lanes } of this.#waiting) {
       const [lane, first] = firstOf(lanes);
       if (next && !comesBefore({ lane, first }, next)) continue;
       const item = peek(first);
@@ -56,19 +57,28 @@ export class FairQueue<T, N extends Need> {
 
   /** Takes out what `next` has shown. */
   take({ lane, need }: Next<T, N>): void {
-    const { lanes } = this.#byNeed.get(need.key)!;
+    const lanes = this.#lanesOf(need)!;
     const served = lanes.get(lane)!;
     if (served.urgent?.length) served.urgent.shift();
     else served.others.shift();
     this.#length--;
     // The other needs of the lane go first among its own, so that none of them waits for ever.
-    for (const { lanes: others } of this.#byNeed.values()) {
+    for (const { lanes: others } of this.#waiting) {
       const known = others === lanes ? undefined : others.get(lane);
       if (known) this.#toTheEnd(others, lane, known);
     }
     if (served.urgent?.length || served.others.length) this.#toTheEnd(lanes, lane, served);
     else lanes.delete(lane);
-    if (lanes.size === 0) this.#byNeed.delete(need.key);
+    if (lanes.size === 0) this.#forget(lanes);
+  }
+
+  #lanesOf({ key }: N): Lanes<T> | undefined {
+    for (const { need, lanes } of this.#waiting) if (need.key === key) return lanes;
+    return undefined;
+  }
+
+  #forget(lanes: Lanes<T>): void {
+    this.#waiting = this.#waiting.filter((each) => each.lanes !== lanes);
   }
 
   #toTheEnd(lanes: Lanes<T>, name: string, lane: Lane<T>): void {
@@ -78,17 +88,17 @@ export class FairQueue<T, N extends Need> {
   }
 
   /** Takes out all that has this need. */
-  takeAll({ key }: N): T[] {
-    const lanes = this.#byNeed.get(key)?.lanes ?? new Map<string, Lane<T>>();
+  takeAll(need: N): T[] {
+    const lanes = this.#lanesOf(need) ?? new Map<string, Lane<T>>();
     const items = [...lanes.values()].flatMap((lane) => [...itemsOf(lane)]);
-    this.#byNeed.delete(key);
+    this.#forget(lanes);
     this.#length -= items.length;
     return items;
   }
 
   /** How many come before the first item in the lane that fits, if all needs can be met; undefined when none does. */
-  before(lane: string, { key }: N, fits: (item: T) => boolean): number | undefined {
-    const own = this.#byNeed.get(key)?.lanes.get(lane);
+  before(lane: string, need: N, fits: (item: T) => boolean): number | undefined {
+    const own = this.#lanesOf(need)?.get(lane);
     if (!own) return undefined;
     let ahead = 0;
     let isFound = false;
@@ -99,7 +109,7 @@ export class FairQueue<T, N extends Need> {
     }
     if (!isFound) return undefined;
     let before = ahead;
-    for (const { lanes } of this.#byNeed.values()) {
+    for (const { lanes } of this.#waiting) {
       for (const other of lanes.values()) {
         if (other === own) continue;
         // Every lane is served once in between, and those that come first once more.
@@ -115,12 +125,12 @@ export class FairQueue<T, N extends Need> {
 
   /** What waiting items need. */
   get needs(): N[] {
-    return [...this.#byNeed.values()].map(({ need }) => need);
+    return this.#waiting.map(({ need }) => need);
   }
 
   /** All that waits. */
   *[Symbol.iterator](): Iterator<T> {
-    for (const { lanes } of this.#byNeed.values()) for (const lane of lanes.values()) yield* itemsOf(lane);
+    for (const { lanes } of this.#waiting) for (const lane of lanes.values()) yield* itemsOf(lane);
   }
 }
 

@@ -6,7 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-const unanswered = new WeakMap<Socket, Set<IncomingMessage>>();
+/** Almost always one. A list and no Set, which would hold on to what was in it (core/values/turnover.ts): connections live long. */
+const UNANSWERED = Symbol('unanswered');
+type Connection = Socket & { [UNANSWERED]?: IncomingMessage[] };
 
 /** `then` is called whenever one of its connection has been answered. */
 export function owe(
@@ -14,21 +16,17 @@ export function owe(
   response: ServerResponse,
   then: (socket: Socket) => void,
 ): void {
-  const { socket } = request;
-  let ofSocket = unanswered.get(socket);
-  if (!ofSocket) {
-    ofSocket = new Set();
-    unanswered.set(socket, ofSocket);
-  }
-  ofSocket.add(request);
+  const socket: Connection = request.socket;
+  socket[UNANSWERED] ??= [];
+  const requests = socket[UNANSWERED];
+  requests.push(request);
   response.on('close', () => {
-    ofSocket.delete(request);
+    requests.splice(requests.indexOf(request), 1);
     then(socket);
   });
 }
 
 /** One that did not arrive whole is itself what is refused. */
-export function isOwedAnswers(socket: Socket): boolean {
-  for (const { complete } of unanswered.get(socket) ?? []) if (complete) return true;
-  return false;
+export function isOwedAnswers(socket: Connection): boolean {
+  return socket[UNANSWERED]?.some(({ complete }) => complete) === true;
 }
