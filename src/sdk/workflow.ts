@@ -238,22 +238,29 @@ export class ContinueAsNew {
   constructor(readonly input: unknown) {}
 }
 
-/** The second argument of a workflow's `fn`. */
-export function contextOf(definition: WorkflowDefinition): WorkflowContext {
-  const runtime = currentRuntime('a workflow');
-  return {
-    get info() {
-      return runtime.info();
-    },
-    control: {
+/**
+ * The second argument of a workflow's `fn`. A class and no object with a getter: V8 describes each of those anew, and what describes
+ * it is old from the start, so it would keep the run alive until the next full collection of garbage.
+ */
+export class ContextOfRun implements WorkflowContext {
+  readonly control: WorkflowContext['control'];
+  readonly #runtime = currentRuntime('a workflow');
+
+  constructor({ name, inputSchema }: WorkflowDefinition) {
+    const runtime = this.#runtime;
+    this.control = {
       continueAsNew(input: unknown): never {
         // Only checked: the new run parses the input itself, and transforms must not be applied twice.
-        checkValue(definition.inputSchema, input, `input of workflow "${definition.name}"`);
+        checkValue(inputSchema, input, `input of workflow "${name}"`);
         return new ContinueAsNew(input) as never;
       },
       isContinueAsNewSuggested: () => runtime.isContinueAsNewSuggested(),
-    },
-  };
+    };
+  }
+
+  get info(): WorkflowInfo {
+    return this.#runtime.info();
+  }
 }
 
 /**

@@ -55,6 +55,25 @@ describe('runs of one worker', () => {
     expect(resultOf(box, secondTurn('b'))).toBe(2);
   });
 
+  test('cannot reach each other through what they are given', () => {
+    const box = sandbox(({ workflow }) =>
+      workflow({
+        name: 'test',
+        fn: async (_input, context) => {
+          const given: object[] = [context, context.control.continueAsNew(null)];
+          return given.map((each) => {
+            const prototype = Object.getPrototypeOf(each) as object;
+            const getter = Object.getOwnPropertyDescriptor(prototype, 'info')?.get;
+            return [prototype, prototype.constructor, getter ?? prototype].every((one) =>
+              Object.isFrozen(one),
+            );
+          });
+        },
+      }),
+    );
+    expect(resultOf(box, turnOf('a'))).toEqual([true, true]);
+  });
+
   test.each([true, false])('cannot reach each other through globals (stateless: %s)', (stateless) => {
     const box = sandbox(
       ({ workflow }) =>

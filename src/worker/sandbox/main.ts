@@ -7,6 +7,7 @@ import type { Failure } from '../../core/history/failure.js';
 import type { CallbackRef } from '../../core/run/callback.js';
 import type { TurnTask } from '../../core/task.js';
 import type { LogLevel } from '../../sdk/runtime.js';
+import { ContextOfRun, ContinueAsNew } from '../../sdk/workflow.js';
 import type { LibraryBundle, WorkflowBundle } from '../loading/bundle.js';
 import { harden, installGlobals } from './environment.js';
 import { ask, type HostGlobals } from './realm/borrowed.js';
@@ -48,10 +49,13 @@ export interface Inside {
   takeEvicted(): string[];
 }
 
+/** Classes of what every run is given, which no name leads to. */
+const GIVEN_TO_RUNS = [ContextOfRun, ContinueAsNew];
+
 export function start(bridge: HostBridge): Inside {
   installGlobals(bridge.globals);
   const modules = new Modules(bridge.compile, bridge.library);
-  harden([...modules.shared, ...hardenZod()], ZOD_OBJECTS);
+  harden([...modules.shared, ...GIVEN_TO_RUNS, ...hardenZod()], ZOD_OBJECTS);
   for (const bundle of bridge.workflows) modules.add(bundle);
   const cache = new RunCache<ReplayedRun>(bridge.cacheSize);
   const rejections = new RejectionTracker();

@@ -31,7 +31,7 @@ import type {
 } from '../../../sdk/runtime.js';
 import { isPromise } from '../../../sdk/schema.js';
 import { CancellationScope } from '../../../sdk/scope.js';
-import { ContinueAsNew, contextOf, parseInput, parseOutput } from '../../../sdk/workflow.js';
+import { ContextOfRun, ContinueAsNew, parseInput, parseOutput } from '../../../sdk/workflow.js';
 import { Chance } from './chance.js';
 import { TurnCommands } from './commands.js';
 import { Conditions } from './conditions.js';
@@ -233,7 +233,7 @@ export class Run implements WorkflowRuntime, Recorded {
     this.#definition = definition;
     const call = (input: unknown) => {
       this.#hasInput = true;
-      const context = contextOf(definition);
+      const context = new ContextOfRun(definition);
       return definition.fn(input as never, context as never);
     };
     try {
