@@ -14,6 +14,7 @@ import type { RunRef } from '../../src/engine.js';
 import { startTemporalWorkers, TemporalEngine } from '../../src/temporal/index.js';
 import type { WorkerSupervisor } from '../../src/worker/supervision/supervisor.js';
 import { Random } from '../crash/random.js';
+import { share } from '../share.js';
 import { DevServer } from './dev-server.js';
 import { Line } from './line.js';
 import { describeTemporal } from './required.js';
@@ -218,7 +219,7 @@ describeTemporal('a budget while a deployment rolls', { timeout: 3 * WAIT_MS }, 
     },
   );
 
-  test.each([1, 3])('is kept to the last digit, holds and goes on (seed %i)', async (seed) => {
+  test.each(share([1], [1, 3]))('is kept to the last digit, holds and goes on (seed %i)', async (seed) => {
     const random = new Random(seed);
     const file = join(folder, 'said');
     appendFileSync(file, '');
