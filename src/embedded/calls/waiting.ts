@@ -2,9 +2,11 @@
 import type { Abort } from '../../core/abort.js';
 import { AT_ONCE, type TimeSlices } from '../../core/bounds/time-slices.js';
 import type { Scheduler } from '../../core/clock.js';
+import { Placed } from '../../core/values/placed.js';
 import { TurnoverMap } from '../../core/values/turnover.js';
 
 interface Waiter<T> {
+  place: number;
   /** It is answered now. */
   finish(value: T | undefined): void;
   /** It is answered in a slice of its own, or when aborted: a server that ends answers all it can. */
@@ -12,7 +14,7 @@ interface Waiter<T> {
 }
 
 export class Waiters<T> {
-  readonly #byRun = new TurnoverMap<string, Set<Waiter<T>>>();
+  readonly #byRun = new TurnoverMap<string, Placed<Waiter<T>>>();
 
   constructor(
     private readonly scheduler: Scheduler,
@@ -25,7 +27,7 @@ export class Waiters<T> {
     return new Promise((resolve) => {
       let waiters = this.#byRun.get(runId);
       if (!waiters) {
-        waiters = new Set();
+        waiters = new Placed();
         this.#byRun.set(runId, waiters);
       }
       const leave = () => {
@@ -35,6 +37,7 @@ export class Waiters<T> {
         if (waiters.size === 0) this.#byRun.delete(runId);
       };
       const waiter: Waiter<T> = {
+        place: 0,
         finish(value) {
           leave();
           resolve(value);
@@ -64,7 +67,7 @@ export class Waiters<T> {
     const waiters = this.#byRun.get(runId);
     if (!waiters) return;
     const isCrowd = waiters.size > AT_ONCE;
-    for (const waiter of [...waiters]) {
+    for (const waiter of waiters.all()) {
       if (isCrowd) waiter.finishInSlice(value);
       else waiter.finish(value);
     }
@@ -72,10 +75,11 @@ export class Waiters<T> {
 
   letGo(runId: string): void {
     const waiters = this.#byRun.get(runId);
-    if (waiters) for (const { finish } of [...waiters]) finish(undefined);
+    if (waiters) for (const { finish } of waiters.all()) finish(undefined);
   }
 
   letAllGo(): void {
-    for (const waiters of [...this.#byRun.values()]) for (const { finish } of [...waiters]) finish(undefined);
+    for (const waiters of [...this.#byRun.values()])
+      for (const { finish } of waiters.all()) finish(undefined);
   }
 }

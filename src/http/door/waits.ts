@@ -5,14 +5,19 @@
 import type { ServerResponse } from 'node:http';
 import { type Abort, PlainAbort } from '../../core/abort.js';
 import { PerdureError } from '../../core/errors.js';
-import { TurnoverSet } from '../../core/values/turnover.js';
+import { Placed } from '../../core/values/placed.js';
 
 /** Waits `waitMs` for something, or until `abort` fires; undefined when it did not come. */
 type Wait<T> = (waitMs: number, abort?: Abort) => Promise<T | undefined>;
 
+interface UnderWay {
+  abort(): void;
+  place: number;
+}
+
 export class Waits {
   private count = 0;
-  private readonly underWay = new TurnoverSet<{ abort(): void }>();
+  private readonly underWay = new Placed<UnderWay>();
   private isDraining = false;
 
   constructor(private readonly limit: number) {}
@@ -37,16 +42,17 @@ export class Waits {
   }
 
   /** Waits for as long as somebody is there to be answered. */
-  async hold<T>(response: ServerResponse, waitMs: number, wait: Wait<T>): Promise<T | undefined> {
-    if (this.isDraining || response.destroyed) return wait(0);
+  async hold<T>(response: ServerResponse, waitMs: number, until: Wait<T>): Promise<T | undefined> {
+    if (this.isDraining || response.destroyed) return until(0);
     const abort = new PlainAbort();
     const hangUp = () => abort.abort();
-    this.underWay.add(abort);
+    const wait = { abort: hangUp, place: 0 };
+    this.underWay.add(wait);
     response.on('close', hangUp);
     try {
-      return await wait(waitMs, abort);
+      return await until(waitMs, abort);
     } finally {
-      this.underWay.delete(abort);
+      this.underWay.delete(wait);
       response.off('close', hangUp);
     }
   }
@@ -57,7 +63,7 @@ export class Waits {
     const drained = new Promise<undefined>((resolve) => {
       abort = () => resolve(undefined);
     });
-    const wait = { abort };
+    const wait = { abort, place: 0 };
     this.underWay.add(wait);
     if (this.isDraining) abort();
     try {
@@ -70,6 +76,6 @@ export class Waits {
   /** Ends all waits, now and from now on; those calls answer with what is known. */
   drain(): void {
     this.isDraining = true;
-    for (const wait of this.underWay) wait.abort();
+    for (const wait of this.underWay.all()) wait.abort();
   }
 }
