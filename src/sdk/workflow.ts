@@ -18,6 +18,7 @@ import {
 } from './definition.js';
 import { DefinitionError, UsageError } from './errors.js';
 import type { CallInput, Exact, Fitting, Later, Result } from './inference.js';
+import { LiveProperty } from './live-property.js';
 import { checkOptions } from './options.js';
 import { currentRuntime, hasRuntime, type WorkflowInfo } from './runtime.js';
 import { checkValue, isPromise, parse, type Schema } from './schema.js';
@@ -238,29 +239,23 @@ export class ContinueAsNew {
   constructor(readonly input: unknown) {}
 }
 
-/**
- * The second argument of a workflow's `fn`. A class and no object with a getter: V8 describes each of those anew, and what describes
- * it is old from the start, so it would keep the run alive until the next full collection of garbage.
- */
-export class ContextOfRun implements WorkflowContext {
-  readonly control: WorkflowContext['control'];
-  readonly #runtime = currentRuntime('a workflow');
+export const CONTEXT_INFO = new LiveProperty<'info', WorkflowInfo>('info');
 
-  constructor({ name, inputSchema }: WorkflowDefinition) {
-    const runtime = this.#runtime;
-    this.control = {
-      continueAsNew(input: unknown): never {
-        // Only checked: the new run parses the input itself, and transforms must not be applied twice.
-        checkValue(inputSchema, input, `input of workflow "${name}"`);
-        return new ContinueAsNew(input) as never;
-      },
-      isContinueAsNewSuggested: () => runtime.isContinueAsNewSuggested(),
-    };
-  }
-
-  get info(): WorkflowInfo {
-    return this.#runtime.info();
-  }
+/** The second argument of a workflow's `fn`. */
+export function contextOf({ name, inputSchema }: WorkflowDefinition): WorkflowContext {
+  const runtime = currentRuntime('a workflow');
+  const control = {
+    continueAsNew(input: unknown): never {
+      // Only checked: the new run parses the input itself, and transforms must not be applied twice.
+      checkValue(inputSchema, input, `input of workflow "${name}"`);
+      return new ContinueAsNew(input) as never;
+    },
+    isContinueAsNewSuggested: () => runtime.isContinueAsNewSuggested(),
+  };
+  return Object.assign(
+    CONTEXT_INFO.addTo({}, () => runtime.info()),
+    { control },
+  );
 }
 
 /**

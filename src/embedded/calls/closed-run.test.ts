@@ -1,7 +1,8 @@
 /** What a run that has closed answers to messages and to requests to stop. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { complete, ScriptedWorker } from '../scripted-worker.fixture.js';
 import { folder, start } from '../started-run.fixture.js';
+import { Transaction } from '../store/transaction.js';
 
 describe('a run that has closed', () => {
   it('refuses nobody before its end is on disk', async () => {
@@ -45,4 +46,33 @@ describe('a run that has closed', () => {
       name: 'WorkflowNotFoundError',
     });
   });
+});
+
+it('that was asked to stop while its turn is under way refuses a pause when that is on disk', async () => {
+  const engine = folder.open();
+  const worker = new ScriptedWorker(engine);
+  const run = await start(engine, 'a');
+  await worker.next('turn');
+  const stopped = engine.cancel(run);
+  const pause = { by: 'operator', reason: 'r' } as const;
+  await expect(engine.pause(run, pause)).rejects.toMatchObject({ name: 'WorkflowAlreadyClosedError' });
+  const killed = folder.asKilled();
+  await expect(killed.open().pause(run, pause)).rejects.toMatchObject({ name: 'WorkflowAlreadyClosedError' });
+  await killed.remove();
+  await stopped;
+});
+
+it('is not told while nothing can be committed: who is refused then asks again', async () => {
+  const engine = folder.open();
+  const run = await start(engine, 'a');
+  const busy = vi.spyOn(Transaction.prototype, 'commit').mockImplementation(() => {
+    throw Object.assign(new Error('the file is busy'), { code: 'SQLITE_BUSY' });
+  });
+  const ended = engine.terminate(run, 'over');
+  engine.flush();
+  const later = { name: 'EngineUnavailableError', details: { retryAfterSeconds: 1 } };
+  await expect(engine.terminate(run, 'over')).rejects.toMatchObject(later);
+  busy.mockRestore();
+  await ended;
+  await expect(engine.terminate(run, 'over')).rejects.toMatchObject({ name: 'WorkflowAlreadyClosedError' });
 });

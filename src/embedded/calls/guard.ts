@@ -14,7 +14,7 @@ export class Guard {
   #stopped: Error | undefined;
   #hasFailed = false;
   /** Refusals that rest on what is not on disk yet. */
-  readonly #early = new WeakSet<Error>();
+  readonly #early = new WeakMap<Error, RunRef>();
 
   constructor(
     private readonly kernel: Kernel,
@@ -47,7 +47,11 @@ export class Guard {
       return await action();
     } catch (error) {
       const explained = this.#explained(error);
-      if (error instanceof Error && this.#early.has(error)) await this.durable(undefined);
+      const early = error instanceof Error ? this.#early.get(error) : undefined;
+      if (early) {
+        this.#requireCommits();
+        await this.durable(early);
+      }
       throw explained;
     }
   }
@@ -57,9 +61,10 @@ export class Guard {
    * is told of it before: a kill, or a disk that fails, could still undo it.
    */
   refusal(run: ActiveRun | undefined, error: PerdureError): PerdureError {
-    if (run && run.unsaved.length > 0) {
+    if (run && (run.unsaved.length > 0 || !run.inbox.isSaved)) {
       this.kernel.commit.include(run);
-      this.#early.add(error);
+      const { workflowId, runId } = run.state;
+      this.#early.set(error, { workflowId, runId });
     }
     return error;
   }
@@ -105,6 +110,10 @@ export class Guard {
   /** All that was decided so far could be committed. @throws StorageFullError, EngineUnavailableError */
   requireWriting(): void {
     if (this.kernel.commit.isFull) this.requireSpace();
+    this.#requireCommits();
+  }
+
+  #requireCommits(): void {
     if (this.kernel.commit.isHeldUp) {
       throw new PerdureError('EngineUnavailableError', 'the storage takes nothing just now', {
         retryAfterSeconds: 1,

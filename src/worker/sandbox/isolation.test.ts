@@ -60,18 +60,16 @@ describe('runs of one worker', () => {
       workflow({
         name: 'test',
         fn: async (_input, context) => {
-          const given: object[] = [context, context.control.continueAsNew(null)];
-          return given.map((each) => {
-            const prototype = Object.getPrototypeOf(each) as object;
-            const getter = Object.getOwnPropertyDescriptor(prototype, 'info')?.get;
-            return [prototype, prototype.constructor, getter ?? prototype].every((one) =>
-              Object.isFrozen(one),
-            );
-          });
+          const next = Object.getPrototypeOf(context.control.continueAsNew(null)) as object;
+          const getterOf = (object: object, name: string) =>
+            Object.getOwnPropertyDescriptor(object, name)!.get!;
+          const getters = [getterOf(context, 'info'), getterOf(context.info, 'historyLength')];
+          const shared = [next, next.constructor, ...getters, ...getters.map(({ prototype }) => prototype)];
+          return shared.map((each) => Object.isFrozen(each));
         },
       }),
     );
-    expect(resultOf(box, turnOf('a'))).toEqual([true, true]);
+    expect(new Set(resultOf(box, turnOf('a')) as boolean[])).toEqual(new Set([true]));
   });
 
   test.each([true, false])('cannot reach each other through globals (stateless: %s)', (stateless) => {

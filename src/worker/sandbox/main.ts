@@ -7,7 +7,7 @@ import type { Failure } from '../../core/history/failure.js';
 import type { CallbackRef } from '../../core/run/callback.js';
 import type { TurnTask } from '../../core/task.js';
 import type { LogLevel } from '../../sdk/runtime.js';
-import { ContextOfRun, ContinueAsNew } from '../../sdk/workflow.js';
+import { CONTEXT_INFO, ContinueAsNew } from '../../sdk/workflow.js';
 import type { LibraryBundle, WorkflowBundle } from '../loading/bundle.js';
 import { harden, installGlobals } from './environment.js';
 import { ask, type HostGlobals } from './realm/borrowed.js';
@@ -16,6 +16,7 @@ import { type HostStorage, lazyScopes } from './realm/scopes.js';
 import { hardenZod, ZOD_OBJECTS } from './realm/zod.js';
 import { RejectionTracker } from './rejections.js';
 import { failureOf, type StackReader } from './run/failures.js';
+import { HISTORY_LENGTH } from './run/run.js';
 import { RunCache } from './run/run-cache.js';
 import { type ReplayedRun, type TurnAnswer, TurnRunner } from './turns.js';
 
@@ -49,8 +50,8 @@ export interface Inside {
   takeEvicted(): string[];
 }
 
-/** Classes of what every run is given, which no name leads to. */
-const GIVEN_TO_RUNS = [ContextOfRun, ContinueAsNew];
+/** Of what every run is given, what all of them share and no name leads to. */
+const GIVEN_TO_RUNS = [ContinueAsNew, CONTEXT_INFO.getter, HISTORY_LENGTH.getter];
 
 export function start(bridge: HostBridge): Inside {
   installGlobals(bridge.globals);

@@ -15,6 +15,7 @@ import type { QueryAnswer, QueryRequest } from '../../../core/task.js';
 import { decodePayload, encodePayload } from '../../../core/values/json.js';
 import type { HandlerDeclaration, WorkflowDefinition } from '../../../sdk/definition.js';
 import { isCancellation, UsageError } from '../../../sdk/errors.js';
+import { LiveProperty } from '../../../sdk/live-property.js';
 import type {
   Cancel,
   ChildRequest,
@@ -31,7 +32,7 @@ import type {
 } from '../../../sdk/runtime.js';
 import { isPromise } from '../../../sdk/schema.js';
 import { CancellationScope } from '../../../sdk/scope.js';
-import { ContextOfRun, ContinueAsNew, parseInput, parseOutput } from '../../../sdk/workflow.js';
+import { ContinueAsNew, contextOf, parseInput, parseOutput } from '../../../sdk/workflow.js';
 import { Chance } from './chance.js';
 import { TurnCommands } from './commands.js';
 import { Conditions } from './conditions.js';
@@ -80,6 +81,8 @@ export interface TurnInput {
   patches: readonly string[];
   reseed: string | undefined;
 }
+
+export const HISTORY_LENGTH = new LiveProperty<'historyLength', number>('historyLength');
 
 export class Run implements WorkflowRuntime, Recorded {
   readonly identity: RunIdentity;
@@ -233,7 +236,7 @@ export class Run implements WorkflowRuntime, Recorded {
     this.#definition = definition;
     const call = (input: unknown) => {
       this.#hasInput = true;
-      const context = new ContextOfRun(definition);
+      const context = contextOf(definition);
       return definition.fn(input as never, context as never);
     };
     try {
@@ -337,16 +340,11 @@ export class Run implements WorkflowRuntime, Recorded {
 
   /** One object for the whole run, so that an author may keep it: the length of the history goes on being right. */
   #describe(): WorkflowInfo {
-    const currentTurn = () => this.#turn;
-    return Object.freeze({
-      ...this.identity,
-      startedAt: new Date(this.#startedAt),
-      attempt: this.#attempt,
-      get historyLength() {
-        return currentTurn().historyLength;
-      },
-      ...(this.#parent && { parent: this.#parent }),
-    });
+    const info = { ...this.identity, startedAt: new Date(this.#startedAt), attempt: this.#attempt };
+    HISTORY_LENGTH.addTo(info, () => this.#turn.historyLength);
+    return Object.freeze(
+      Object.assign(info, this.#parent && { parent: this.#parent }),
+    ) as unknown as WorkflowInfo;
   }
 
   get scopes(): ScopeStorage {
