@@ -142,10 +142,12 @@ export class Guard {
     return ref;
   }
 
-  /** The answer, unless the run could not be saved together with what the answer tells. */
+  /** The answer or the refusal, unless the run could not be saved together with what is told. */
   async sound<T>({ state }: ActiveRun, answer: Promise<T>): Promise<T> {
-    const value = await answer;
-    this.kernel.runs.requireSound(state.runId);
-    return value;
+    try {
+      return await answer;
+    } finally {
+      this.kernel.runs.requireSound(state.runId);
+    }
   }
 }

@@ -21,6 +21,18 @@ it('is told of the damage when the end of a run could not be saved', async () =>
   expect(await Promise.all(told)).toEqual(['DataCorruptionError', 'DataCorruptionError']);
 });
 
+it('is told of the damage when what was waited with could not be saved', async () => {
+  const clock = new HandClock();
+  await reopen({ clock, log: logs().log });
+  const run = await start('a');
+  const updated = nameOf(engine.update(run, 'u', []));
+  engine.flush();
+  clock.ms += BETWEEN;
+  const ended = nameOf(engine.terminate(run, 'over'));
+  clock.ms += BETWEEN;
+  expect(await Promise.all([updated, ended])).toEqual(['DataCorruptionError', 'DataCorruptionError']);
+});
+
 it('is told of the damage when the start before could not be saved, whose id and key are free then', async () => {
   const clock = new HandClock();
   await reopen({ clock, log: logs().log });
