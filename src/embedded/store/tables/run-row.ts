@@ -31,8 +31,8 @@ export interface RunRow {
   tree: string | null;
 }
 
-/** Columns that are written when the run is started. */
-const WRITTEN = [
+/** What the checksum is over, in this order. The trace is written by itself and has its own. */
+const CHECKED = [
   'key',
   'run_id',
   'workflow_id',
@@ -48,8 +48,6 @@ const WRITTEN = [
   'version',
   'paused',
   'tree',
-  'is_active',
-  'checksum',
 ] as const satisfies readonly (keyof RunRow)[];
 
 /** Columns that a commit may change; the others stay as they were when the run was started. */
@@ -65,6 +63,8 @@ const CHANGING = [
   'checksum',
 ] as const satisfies readonly (keyof RunRow)[];
 
+const WRITTEN = [...CHECKED, 'is_active', 'checksum'] as const;
+
 export const INSERT_RUN = `INSERT INTO runs (${WRITTEN.join(', ')}) VALUES (${WRITTEN.map(() => '?').join(', ')})`;
 export const UPDATE_RUN = `UPDATE runs SET ${CHANGING.map((column) => `${column} = ?`).join(', ')} WHERE key = ?`;
 
@@ -73,8 +73,8 @@ export type WrittenRow = Pick<RunRow, (typeof WRITTEN)[number]>;
 
 // Each column is named here once more: to look it up by its name takes V8 several times as long, for every run of every commit.
 
-/** Bound to `INSERT_RUN`. */
-export const insertedValues = (row: WrittenRow) => [
+/** Of the columns in `CHECKED`. */
+const checkedValues = (row: WrittenRow) => [
   row.key,
   row.run_id,
   row.workflow_id,
@@ -90,9 +90,9 @@ export const insertedValues = (row: WrittenRow) => [
   row.version,
   row.paused,
   row.tree,
-  row.is_active,
-  row.checksum,
 ];
+/** Bound to `INSERT_RUN`. */
+export const insertedValues = (row: WrittenRow) => [...checkedValues(row), row.is_active, row.checksum];
 /** Bound to `UPDATE_RUN`. */
 export const updatedValues = (row: WrittenRow) => [
   row.status,
@@ -145,23 +145,4 @@ export function requireSound(row: RunRow, asked: Partial<RunRef> = {}): void {
   throw new DamagedRunError(row.key, 'its row in the run table does not fit its checksum', ref);
 }
 
-/** Over these columns in this order. The trace is written by itself and has its own. */
-const checksumOfRun = (row: WrittenRow): number =>
-  rowChecksum(
-    'runs',
-    row.key,
-    row.run_id,
-    row.workflow_id,
-    row.workflow_type,
-    row.catalog,
-    row.status,
-    row.started_at,
-    row.closed_at,
-    row.first_run_id,
-    row.format,
-    row.wake_at,
-    row.held_back,
-    row.version,
-    row.paused,
-    row.tree,
-  );
+const checksumOfRun = (row: WrittenRow): number => rowChecksum('runs', ...checkedValues(row));
